@@ -209,8 +209,28 @@ def options_of(*names: str) -> set[str]:
     return {option for path in paths for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", path.read_text(encoding="utf-8"))}
 
 
+def program_of(words: list[str]) -> Path | None:
+    """The chapter's program that a command runs, if it has been built."""
+    name = f"*{words[2]}*" if words[:2] == ["./book", "run"] and len(words) > 2 else f"*_{Path(words[0]).name}"
+    programs = [folder / folder.name[3:] for folder in BUILD.glob(f"chapters/{name}")]
+    ours = words[0].startswith(("./book", "build/")) and "--mine" not in words
+    return programs[0] if ours and programs and programs[0].is_file() else None
+
+
+def misread(program: Path, words: list[str]) -> str:
+    """What the program's own parser refuses. A last option that it does not know keeps it from running."""
+    last = "--not-an-option"
+    words = [program, *words[3 if words[0] == "./book" else 1 :], last]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    right = "--help" in words if done.returncode == 0 else done.stderr.endswith(f"not expected: {last} (see --help)\n")
+    return "" if right else done.stderr.strip() or f"{program.name} runs with {last}"
+
+
 def wrong(words: list[str]) -> str:
-    """What is wrong with a command, or nothing: its program, files and presets exist, and its options are in its sources."""
+    """What is wrong with a command, or nothing: its program, files and presets exist, and it has the options.
+
+    A chapter's program that has been built reads the command itself; the options of others are looked up in their sources.
+    """
     for word in words:
         if re.match(r"(bench|chapters|docs|figures|tests)/", word) and not (ROOT / word).exists():
             return f"there is no {word}"
@@ -222,6 +242,8 @@ def wrong(words: list[str]) -> str:
     if words[0] == "cmake":
         presets = (ROOT / "CMakePresets.json").read_text(encoding="utf-8")
         missing = [name for name in re.findall(r"--preset (\S+)", " ".join(words)) if f'"{name}"' not in presets]
+    elif program := program_of(words):
+        return misread(program, words)
     else:
         asked = {word.partition("=")[0] for word in words if word.startswith("--")}
         missing = sorted(asked - options_of(*known)) if known else []

@@ -8,9 +8,8 @@ what came out, are made again by build/book/tests/live_layers or live_transforme
 files for this processor: numbers may differ by 1e-5 of the largest of their group, in double precision by 1e-10, all else must be equal. In
 Chromium, in light and dark and at both widths, from the disk and from a server on the loopback address, axe-core looks at
 the part after that, the page must not scroll sideways, a part that starts by itself must have had its height from the
-beginning, and in print its figure takes its place. In Firefox the scripts and the numbers alone are tried; without it,
-that is said. By day each part has two of the four looks, and Firefox tries one part for each half of the code; with
-ABH_NIGHTLY=1 or --only all is done.
+beginning, and in print its figure takes its place. By day each part has two of the four looks. With ABH_NIGHTLY=1 or --only it has all, and the scripts and the numbers
+are tried in Firefox, too; where there is none, that is said.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ from native import Wrong, compare
 from playwright.sync_api import sync_playwright
 
 LOOKS = [(1400, "light"), (390, "dark"), (1400, "dark"), (390, "light")]
-BY_DAY = {"chromium": 2, "firefox": ("attention", "translate")}  # looks; parts
 GRAMMAR = "the grammar's model"  # the name under which the pages open what comes with them
 RUN = """(async () => {
   live.log ??= [];
@@ -203,18 +201,16 @@ def main() -> int:
     html = options.html.resolve()
     parts = [options.only] if options.only else sorted(path.stem for path in (HERE / "live").glob("*.js"))
     by_day = not options.only and os.environ.get("ABH_NIGHTLY") != "1"
-    looks = LOOKS[: BY_DAY["chromium"]] if by_day else LOOKS
+    looks = LOOKS[:2] if by_day else LOOKS
     wrong = 0
     with tempfile.TemporaryDirectory() as folder, served(html) as server:
         files = checkpoints(html, Path(folder))
-        for name in ("chromium", "firefox"):
+        for name in ("chromium",) if by_day else ("chromium", "firefox"):
             if name == "firefox" and not options.firefox:
                 print("live: there is no Firefox here; the package is firefox-esr")
                 continue
             browser = Chromium(options.chromium) if name == "chromium" else Firefox(options.firefox, folder)
             for part in parts:
-                if name == "firefox" and by_day and part not in BY_DAY["firefox"]:
-                    continue
                 try:
                     path = page_of(html, part)
                     said = use(browser, part, path, server + path.relative_to(html).as_posix(), looks, files)

@@ -23,7 +23,7 @@ class Commands(unittest.TestCase):
         for line, reason in {
             "./book render": "there is no program ./book render",
             "./book build --mobi": "does not know --mobi",
-            "echo a | ./book run 13 translate --bream 4": "does not know --bream",
+            "echo a | ./book run 13 translate --bream 4": "--bream",
             "./book grade 04 --mark": "does not know --mark",
             "cmake --workflow --preset fast": "does not know fast",
             "cmake -S chapters/04_attention -B build/ch04": "there is no chapters/04_attention",
@@ -32,6 +32,10 @@ class Commands(unittest.TestCase):
         }.items():
             with self.subTest(line):
                 self.assertIn(reason, "".join(map(commands.wrong, commands.simple(line))))
+
+    @unittest.skipUnless(commands.program_of(["./book", "run", "09"]), "chapter 9's program is not built")
+    def test_a_program_reads_values_too(self) -> None:
+        self.assertIn("--epochs", commands.wrong(["./book", "run", "09", "--epochs", "several"]))
 
 
 if __name__ == "__main__":
