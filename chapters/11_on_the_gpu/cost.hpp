@@ -4,19 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "lib/cuda/counts.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
 // [cost]
-/// What one call costs: what its kernel asks for on the emulator, or its time on a real device.
-struct Cost {
-    cuda::KernelCount count;
-    double microseconds = 0;  ///< median over calls, each timed until the device is done
-};
-
-/// @param f  makes tensors on the device and launches one kind of kernel
-Cost cost_of(const std::function<void()>& f);
 /// `a / b`, or 0 if `b` is 0.
 double ratio(Index a, Index b);
 
@@ -31,5 +22,11 @@ struct Variant {
 /// @throws std::runtime_error if a result differs too much from the first variant's
 void show_variants(const std::string& title, const std::vector<Variant>& variants,
                    Results& results);
+// [roofline]
+/// Prints what the parts of a training step do for each byte of device memory.
+void show_roofline(Results& results);
+/// Prints, for some kernels of this chapter, operations per byte of three memories, and which of an
+/// H200's roofs is the lowest there. Does nothing on a real device, because that does not count.
+void show_bounds(std::uint64_t seed, Results& results);
 
 }  // namespace abh

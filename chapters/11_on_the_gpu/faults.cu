@@ -30,31 +30,26 @@ __global__ void unwritten(Global<Real> y, Global<const Real>) {
 }
 
 }  // namespace
-// [run a faulty kernel]
-std::string message_of(Fault fault) {
+// [run the faulty kernels]
+std::vector<std::string> messages_of_faults() {
     require(device().emulated(),
             "faults: undefined behavior on {}; run these kernels on the emulator instead",
             device().name());
-    const auto [kernel, blocks] = [&] {
-        switch (fault) {
-            case Fault::missing_barrier:
-                return std::pair(&missing_barrier, 1);
-            case Fault::divergent_barrier:
-                return std::pair(&divergent_barrier, 1);
-            case Fault::out_of_bounds:
-                return std::pair(&out_of_bounds, 2);
-            default:
-                return std::pair(&unwritten, 2);
-        }
-    }();
-    Tensor y({n});
     const Tensor x = Tensor::full({n}, 1);
-    try {
-        launch("faulty", kernel, blocks_of(blocks, 64), y.on_device(), x.on_device());
-    } catch (const std::runtime_error& error) {
-        return error.what();
+    std::vector<std::string> messages;
+    for (const auto& [kernel, blocks] : {std::pair(&missing_barrier, 1),
+                                         {&divergent_barrier, 1},
+                                         {&out_of_bounds, 2},
+                                         {&unwritten, 2}}) {
+        Tensor y({n});
+        try {
+            launch("faulty", kernel, blocks_of(blocks, 64), y.on_device(), x.on_device());
+            messages.push_back("the emulator found no fault");
+        } catch (const std::runtime_error& error) {
+            messages.push_back(error.what());
+        }
     }
-    return "the emulator found no fault";
+    return messages;
 }
 
 }  // namespace abh::cuda

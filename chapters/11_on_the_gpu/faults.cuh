@@ -1,19 +1,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace abh::cuda {
 // [faults]
-/// Kernels that are wrong, each in its own way.
-enum class Fault {
-    missing_barrier,    ///< reads shared memory before other threads have written it
-    divergent_barrier,  ///< only some threads of a block reach a barrier
-    out_of_bounds,      ///< the threads beyond the last element read and write, too
-    unwritten,          ///< reads elements that nothing has written
-};
-
-/// Runs such a kernel on the emulator. @return the emulator's message
+/// Runs four wrong kernels on the emulator. The first reads shared memory before other threads have
+/// written it; in the second, only some threads of a block reach a barrier; in the third, the
+/// threads beyond the last element read and write, too; the last reads what nothing has written.
+/// @return what the emulator says about each of them
 /// @throws std::invalid_argument on a real device, where the behavior is undefined
-std::string message_of(Fault fault);
+std::vector<std::string> messages_of_faults();
 
 }  // namespace abh::cuda

@@ -6,7 +6,6 @@
 #include "chapters/11_on_the_gpu/cost.hpp"
 #include "chapters/11_on_the_gpu/faults.cuh"
 #include "chapters/11_on_the_gpu/ladder.cuh"
-#include "chapters/11_on_the_gpu/roofline.hpp"
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/counts.hpp"
 #include "lib/cuda/runtime.hpp"
@@ -81,8 +80,8 @@ struct Losses {
 };
 
 /// Trains for `steps` steps, each on the same batch, and returns the loss of each.
-/// @param count  whether the emulator counts the kernels between the last two reports
-Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool count) {
+/// The emulator counts the kernels between the last two reports.
+Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed) {
     TrainingOptions training = task.training;
     training.epochs = steps;  // of one batch each
     training.batch_size = static_cast<Index>(task.corpus.train.size());
@@ -92,7 +91,7 @@ Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool 
     train(model, task.corpus, training, [&](const StepReport& step) {
         result.loss.push_back(step.loss);
         if (step.step == steps - 1) before = transfers();
-        if (count && step.step >= steps - 1) cuda::count_kernels(step.step == steps - 1);
+        if (step.step >= steps - 1) cuda::count_kernels(step.step == steps - 1);
         const Transfers now = transfers();
         result.moved = {now.to_device - before.to_device, now.to_host - before.to_host,
                         now.bytes_to_device - before.bytes_to_device,
@@ -104,11 +103,10 @@ Losses train_some_steps(const Task& task, Index steps, std::uint64_t seed, bool 
 void show_training(std::uint64_t seed, Results& results) {
     constexpr Index steps = 20;
     const Task task = small_task();
-    const Losses device = train_some_steps(task, steps, seed, true);
+    const Losses device = train_some_steps(task, steps, seed);
     const std::vector<cuda::KernelCount> counts = cuda::kernel_counts();
-    cuda::count_kernels(false);
     set_way(Way::fast);
-    const Losses host = train_some_steps(task, steps, seed, false);
+    const Losses host = train_some_steps(task, steps, seed);
     set_way(Way::cuda);
 
     section("The kernels of a training step");
@@ -143,10 +141,7 @@ void show_faults() {
         fmt::print("skipped on a real device, where these kernels have undefined behavior\n");
         return;
     }
-    using cuda::Fault;
-    for (const Fault fault :
-         {Fault::missing_barrier, Fault::divergent_barrier, Fault::out_of_bounds, Fault::unwritten})
-        fmt::print("{}\n", cuda::message_of(fault));
+    for (const std::string& message : cuda::messages_of_faults()) fmt::print("{}\n", message);
 }
 
 }  // namespace
