@@ -173,7 +173,7 @@ public:
     Training(const TransformerOptions& o, Index sentences, Index words, bool adam)
         : model_(o, Random(1)),
           trainer_(model_, {.optimizer = adam ? "adam" : "sgd"}),
-          batch_(random_batch(sentences, words, o.src_words, words, o.tgt_words, 2)) {}
+          batch_(random_batch(o, sentences, words, words, 2)) {}
 
     void step() { trainer_.step(batch_, Real(1e-4)); }
 

@@ -54,7 +54,7 @@ struct Training {
 };
 
 Batch batch_of(const TransformerOptions& o, Index sentences, Index words) {
-    return random_batch(sentences, words, o.src_words, words, o.tgt_words, 1);
+    return random_batch(o, sentences, words, words, 1);
 }
 
 Work training(const TransformerOptions& options, const Batch& batch, bool adam) {

@@ -80,28 +80,15 @@ Comparison one_thread_against_all(const Work& work) {
     return take_turns(alone, fast, 3);
 }
 
-/// The operation that gains the least.
-struct Least {
-    double gain = std::numeric_limits<double>::infinity();
-    std::string name = "none";
-
-    void look_at(double other, const std::string& operation) {
-        if (other < gain) gain = other, name = operation;
-    }
-    void set(Results& results, const std::string& key) const {
-        results.set_varying(key, std::isfinite(gain) ? gain : 0, "", !std::isfinite(gain));
-        results.set_varying(key + "_name", name);
-    }
-};
-
 /// Compares the plain and the fast way of every operation with its floor. Which gains the least, on
 /// all threads, and on one, where only the tuning counts?
 void show_gains(const Limits& limits, Results& results) {
     section("Plain, fast, and the floor");
-    const std::vector<MeasuredOperation> list = measured_operations();
-    Tensor points({std::ssize(list), 2});
+    Tensor points({n_operations, 2});
     std::string names, keys;
-    Least least, least_tuned;
+    // the operation that gains the least
+    std::pair least(std::numeric_limits<double>::infinity(), std::string("none"));
+    auto least_tuned = least;
     Table table(results, {{"", "<30"},
                           varying("plain ms", "9.3f", "{}_plain", "ms"),
                           varying("fast ms", "8.3f", "{}_fast", "ms"),
@@ -111,10 +98,10 @@ void show_gains(const Limits& limits, Results& results) {
                           varying("1 thread", "8.2f", "{}_tuned"),
                           varying("floor ms", "8.3f", "{}_floor", "ms"),
                           varying("x floor", "7")});
-    Progress progress("measuring", std::ssize(list));
-    for (Index i = 0; const auto& [key, name, floor, make] : list) {
+    Progress progress("measuring", n_operations);
+    measure_operations([&, i = Index{0}](const std::string& key, const std::string& name,
+                                         const Floor& floor, const Work& work) mutable {
         progress.show(i, name);
-        const Work work = make();
         const Comparison c = take_turns(under(Way::plain, work), under(Way::fast, work), 5);
         const Comparison by_threads = one_thread_against_all(work);
         const double tuned = c.ratio / by_threads.ratio;
@@ -125,18 +112,24 @@ void show_gains(const Limits& limits, Results& results) {
         table.measured_row(refused, key, name, c.plain_ms, c.fast_ms, c.ratio, c.low, c.high, tuned,
                            least_ms,
                            least_ms > 0 ? fmt::format("{:.2f}", c.fast_ms / least_ms) : "-");
-        if (!refused) least.look_at(c.ratio, name), least_tuned.look_at(tuned, name);
+        if (!refused) {
+            least = std::min(least, std::pair(c.ratio, name));
+            least_tuned = std::min(least_tuned, std::pair(tuned, name));
+        }
         points(i, 0) = static_cast<Real>(flops / floor.bytes());
         points(i, 1) = static_cast<Real>(flops / c.fast_ms / 1e6);
         results.set(key + "_name", name);
         names += (i ? "|" : "") + name;
         keys += (i++ ? "|" : "") + key;
-    }
+    });
     results.array("points", points);
     results.set("point_names", names);
     results.set("gains", keys);
-    least.set(results, "least_gain");
-    least_tuned.set(results, "least_tuned");
+    for (const auto& [key, of] : {std::pair("least_gain", least), {"least_tuned", least_tuned}}) {
+        const auto& [gain, name] = of;
+        results.set_varying(key, std::isfinite(gain) ? gain : 0, "", !std::isfinite(gain));
+        results.set_varying(fmt::format("{}_name", key), name);
+    }
     results.set_varying("stream", limits.best_stream() / 1e9, "GB/s");
     results.set_varying("ridge", limits.product_flops / limits.best_stream(), "FLOP/byte");
 }
@@ -146,8 +139,7 @@ void show_traps(Results& results) {
     GainTable table(results, "trap", "with it", "without", 4);
     std::string keys;
     for (const Trap& trap : traps()) {
-        const auto [in_it, around] = trap.make();
-        table.sides(trap.name, trap.key, in_it, around);
+        table.sides(trap.name, trap.key, trap.with, trap.without);
         results.set(trap.key + "_name", trap.name);
         keys += (keys.empty() ? "" : "|") + trap.key;
     }
@@ -159,8 +151,7 @@ void show_step(const Step& work, const Limits& limits, std::uint64_t seed, Resul
     section("A step: " + work.name);
     Transformer model(work.options, Random(seed));
     Trainer trainer(model, {.optimizer = work.optimizer == OptimizerKind::adam ? "adam" : "sgd"});
-    const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
-                                     work.tgt_words, work.options.tgt_words, seed);
+    const Batch batch = work.batch(seed);
     const Work step = [&] { trainer.step(batch, Real(1e-4)); };
     for (int i = 0; i < 3; ++i) step();  // warms up: then all buffers are allocated
     start_profile();

@@ -1,7 +1,7 @@
 #include "chapters/12_where_the_time_goes/operations.hpp"
 
-#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/06_feed_forward/add_norm.hpp"
@@ -19,6 +19,7 @@ namespace abh {
 // [numbers]
 namespace {
 
+using Measure = MeasureOperation;
 constexpr double real = sizeof(Real);
 
 Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
@@ -30,221 +31,198 @@ Floor products(double multiply_adds, double weights, double activations) {
     return {multiply_adds, real * weights, 0, real * activations};
 }
 // [products]
-MeasuredOperation square_product() {
+void square_product(const Measure& measure) {
     constexpr double n = 512;
-    return {"matmul", "matrix product, 512 x 512", products(n * n * n, 0, 3 * n * n), [] {
-                const Tensor a = numbers({512, 512}, 1), b = numbers({512, 512}, 2);
-                return [=] { matmul(a, b); };
-            }};
+    const Tensor a = numbers({512, 512}, 1), b = numbers({512, 512}, 2);
+    measure("matmul", "matrix product, 512 x 512", products(n * n * n, 0, 3 * n * n),
+            [&] { matmul(a, b); });
 }
 
 /// Eight maps in turn, so that their weights come from memory and not from a cache.
-MeasuredOperation linear_map(Index n_rows, bool with_relu) {
+void linear_map(const Measure& measure, Index n_rows, bool with_relu) {
     constexpr Index d_in = 512, d_out = 2048, maps = 8;
     const double rows = static_cast<double>(n_rows), weights = d_in * d_out;
     const std::string name = fmt::format("linear map{}, {} row{}", with_relu ? ", ReLU" : "",
                                          n_rows, n_rows > 1 ? "s" : "");
-    return {fmt::format("{}_{}", with_relu ? "relu" : "linear", n_rows), name,
-            products(maps * rows * weights, maps * weights, maps * rows * (d_in + d_out)), [=] {
-                Random random(1);
-                const auto layers = std::make_shared<std::vector<Linear>>();
-                for (Index i = 0; i < maps; ++i) layers->emplace_back(d_in, d_out, true, random);
-                const Tensor x = numbers({n_rows, d_in});
-                return [=] {
-                    for (const Linear& map : *layers)
-                        with_relu ? linear_relu(x, map) : map.forward(x);
-                };
-            }};
+    Random random(1);
+    std::vector<Linear> layers;
+    for (Index i = 0; i < maps; ++i) layers.emplace_back(d_in, d_out, true, random);
+    const Tensor x = numbers({n_rows, d_in});
+    measure(fmt::format("{}_{}", with_relu ? "relu" : "linear", n_rows), name,
+            products(maps * rows * weights, maps * weights, maps * rows * (d_in + d_out)), [&] {
+                for (const Linear& map : layers) with_relu ? linear_relu(x, map) : map.forward(x);
+            });
 }
 // [attention]
 /// Forward and backward, 8 heads of 64 columns.
-MeasuredOperation attention(Index sentences, Index length, bool causal) {
+void attention(const Measure& measure, Index sentences, Index length, bool causal) {
     const double n = static_cast<double>(sentences * length), l = static_cast<double>(length);
     const double seen = causal ? (l + 1) / 2 : l;  // keys per query, on average
-    return {fmt::format("attention_{}{}", length, causal ? "_causal" : ""),
+    const Shape shape{sentences, length, 512};
+    const Tensor q = numbers(shape, 1), k = numbers(shape, 2), v = numbers(shape, 3),
+                 dy = numbers(shape, 4);
+    const AttentionMask mask = causal ? hide_future() : AttentionMask();
+    measure(fmt::format("attention_{}{}", length, causal ? "_causal" : ""),
             fmt::format("attention, {} words{}", length, causal ? ", causal" : ""),
-            products(6 * n * seen * 512, 0, 8 * n * 512), [=] {
-                const Shape shape{sentences, length, 512};
-                const Tensor q = numbers(shape, 1), k = numbers(shape, 2), v = numbers(shape, 3),
-                             dy = numbers(shape, 4);
-                return [=, mask = causal ? hide_future() : AttentionMask()] {
-                    AttendHeadsCache cache;
-                    attend_heads(q, k, v, 8, mask, {}, &cache);
-                    attend_heads_backward(dy, cache);
-                };
-            }};
+            products(6 * n * seen * 512, 0, 8 * n * 512), [&] {
+                AttendHeadsCache cache;
+                attend_heads(q, k, v, 8, mask, {}, &cache);
+                attend_heads_backward(dy, cache);
+            });
 }
 
 /// One query for each of 32 sentences over 128 kept keys, with 8 heads of 64 columns.
-MeasuredOperation one_query() {
+void one_query(const Measure& measure) {
     const double kept = 32.0 * 128 * 512;
-    return {"cached", "attention of one query", products(2 * kept, 0, 2 * kept), [] {
-                const KeyValues kv{numbers({32, 8, 128, 64}, 1), numbers({32, 8, 128, 64}, 2)};
-                const Tensor q = numbers({32, 8, 1, 64}, 3);
-                Ids sentences({32});
-                std::iota(sentences.values().begin(), sentences.values().end(), 0);
-                const Mask hidden = Mask::zeros({32, 1, 128, 1});
-                return [=] { attend_cached(q, kv, 128, hidden, sentences, {}); };
-            }};
+    const KeyValues kv{numbers({32, 8, 128, 64}, 1), numbers({32, 8, 128, 64}, 2)};
+    const Tensor q = numbers({32, 8, 1, 64}, 3);
+    Ids sentences({32});
+    std::iota(sentences.values().begin(), sentences.values().end(), 0);
+    const Mask hidden = Mask::zeros({32, 1, 128, 1});
+    measure("cached", "attention of one query", products(2 * kept, 0, 2 * kept),
+            [&] { attend_cached(q, kv, 128, hidden, sentences, {}); });
 }
 // [passes]
 /// Operations that read and write tensors of 8,192 rows, 512 wide.
-std::vector<MeasuredOperation> passes() {
+void passes(const Measure& measure) {
     const Shape shape{8192, 512};
-    std::vector<MeasuredOperation> list;
-    const auto pass = [&](const char* key, const char* name, double tensors, const auto& work) {
+    const auto pass = [&](const char* key, const char* name, double tensors, const Work& work) {
         const double bytes = real * tensors * static_cast<double>(shape.size());
-        list.push_back({key, name, {.bytes_passed = bytes}, [=] { return work; }});
+        measure(key, name, {.bytes_passed = bytes}, work);
     };
     const Tensor x = numbers(shape, 1), y = numbers(shape, 2), dy = numbers(shape, 3);
-    pass("add", "sum of two tensors", 3, [=, sum = Tensor(shape)]() mutable { add(sum, x, y); });
-    pass("column_sums", "sums of columns", 1,
-         [=, sums = Tensor::zeros({512})]() mutable { add_column_sums(sums, x); });
-    pass("relu_backward", "ReLU's backward", 3, [=] { relu_backward(dy, y); });
-    pass("swish", "swish, both passes", 5, [=] { swish(x), swish_backward(dy, x); });
-    pass("normal", "normal random numbers", 1, [=] { numbers(shape); });
+    Tensor sum(shape), sums = Tensor::zeros({512});
+    pass("add", "sum of two tensors", 3, [&] { add(sum, x, y); });
+    pass("column_sums", "sums of columns", 1, [&] { add_column_sums(sums, x); });
+    pass("relu_backward", "ReLU's backward", 3, [&] { relu_backward(dy, y); });
+    pass("swish", "swish, both passes", 5, [&] { swish(x), swish_backward(dy, x); });
+    pass("normal", "normal random numbers", 1, [&] { numbers(shape); });
     pass("uniform", "uniform random numbers", 1,
-         [=] { uniform(shape, -1, 1, Random(1).stream()); });
-    pass("softmax", "softmax", 2, [=] { softmax(x); });
+         [&] { uniform(shape, -1, 1, Random(1).stream()); });
+    pass("softmax", "softmax", 2, [&] { softmax(x); });
 
     Random random(1);
-    const auto norm = std::make_shared<LayerNorm>(512);
-    const auto layer = std::make_shared<AddNorm>(512, AddNormOptions{.dropout = Real(0.1)}, random);
+    LayerNorm norm(512);
+    AddNorm layer(512, AddNormOptions{.dropout = Real(0.1)}, random);
     const Dropout dropout(Real(0.1), random);
     Mask kept;
     abh::dropout(x, dropout, kept);
     // x, y, and one byte of mask per element
-    pass("dropout", "dropout 0.1", 2.25, [=]() mutable { abh::dropout(x, dropout, kept); });
+    pass("dropout", "dropout 0.1", 2.25, [&] { abh::dropout(x, dropout, kept); });
     pass("dropout_backward", "dropout's backward", 2.25,
-         [=] { dropout_backward(dy, dropout, kept); });
-    pass("layer_norm", "layer norm, both passes", 6, [=] {
+         [&] { dropout_backward(dy, dropout, kept); });
+    pass("layer_norm", "layer norm, both passes", 6, [&] {
         LayerNorm::Cache cache;
-        norm->forward(x, &cache);
-        norm->backward(dy, cache);
+        norm.forward(x, &cache);
+        norm.backward(dy, cache);
     });
-    pass("add_norm", "add & norm, both passes", 8.5, [=] {
+    pass("add_norm", "add & norm, both passes", 8.5, [&] {
         AddNorm::Cache cache;
-        layer->after(x, y, &cache);
-        layer->after_backward(dy, cache);
+        layer.after(x, y, &cache);
+        layer.after_backward(dy, cache);
     });
-    return list;
 }
 
 /// For the scores of 32 sentences of 24 words in 8 heads, which stay in a cache, as they do in
 /// training. If no cache could hold them, both ways would wait for memory.
-MeasuredOperation backward_of_softmax() {
+void backward_of_softmax(const Measure& measure) {
     const Shape shape{32, 8, 24, 24};
     const double bytes = 3 * real * static_cast<double>(shape.size());
-    return {"softmax_backward", "softmax's backward, 24 keys", {.bytes_passed = bytes}, [=] {
-                const Tensor w = softmax(numbers(shape, 1)), dw = numbers(shape, 2);
-                return [=] { softmax_backward(dw, w); };
-            }};
+    const Tensor w = softmax(numbers(shape, 1)), dw = numbers(shape, 2);
+    measure("softmax_backward", "softmax's backward, 24 keys", {.bytes_passed = bytes},
+            [&] { softmax_backward(dw, w); });
 }
 // [words]
 /// Rows of 8,000 logits.
-MeasuredOperation loss_of_logits() {
-    return {"cross_entropy", "cross entropy, both passes", products(0, 0, 2 * 768.0 * 8000), [] {
-                const Tensor logits = numbers({1, 768, 8000});
-                const Ids targets = random_ids({1, 768}, 1, 8000, Random(2).stream());
-                return [=] {
-                    CrossEntropyCache cache;
-                    cross_entropy(logits, targets, {}, &cache);
-                    cross_entropy_backward(cache);
-                };
-            }};
+void loss_of_logits(const Measure& measure) {
+    const Tensor logits = numbers({1, 768, 8000});
+    const Ids targets = random_ids({1, 768}, 1, 8000, Random(2).stream());
+    measure("cross_entropy", "cross entropy, both passes", products(0, 0, 2 * 768.0 * 8000), [&] {
+        CrossEntropyCache cache;
+        cross_entropy(logits, targets, {}, &cache);
+        cross_entropy_backward(cache);
+    });
 }
 
 /// The output map, the loss, and both backward passes.
-MeasuredOperation loss_of_vocabulary() {
+void loss_of_vocabulary(const Measure& measure) {
     const double weights = 8000.0 * 256;
-    return {"vocabulary_loss", "vocabulary loss, both passes",
-            products(3 * 1536 * weights, 2 * weights, 2 * 1536.0 * 256), [] {
-                Random random(1);
-                const auto output = std::make_shared<Linear>(256, 8000, true, random);
-                const Tensor x = numbers({1, 1536, 256});
-                const Ids targets = random_ids({1, 1536}, 1, 8000, Random(2).stream());
-                return [=] {
-                    zero_grad(parameters_of(*output));
-                    VocabularyLossCache cache;
-                    vocabulary_loss(x, *output, targets, {}, &cache);
-                    vocabulary_loss_backward(*output, cache);
-                    output->weight.grad();
-                };
-            }};
+    Random random(1);
+    Linear output(256, 8000, true, random);
+    const Tensor x = numbers({1, 1536, 256});
+    const Ids targets = random_ids({1, 1536}, 1, 8000, Random(2).stream());
+    measure("vocabulary_loss", "vocabulary loss, both passes",
+            products(3 * 1536 * weights, 2 * weights, 2 * 1536.0 * 256), [&] {
+                zero_grad(parameters_of(output));
+                VocabularyLossCache cache;
+                vocabulary_loss(x, output, targets, {}, &cache);
+                vocabulary_loss_backward(output, cache);
+                output.weight.grad();
+            });
 }
 
-MeasuredOperation argmax_of_logits() {
-    return {"argmax", "argmax of 8,000 words", products(0, 0, 768.0 * 8000), [] {
-                return [logits = numbers({1, 768, 8000})] { argmax(logits); };
-            }};
+void argmax_of_logits(const Measure& measure) {
+    const Tensor logits = numbers({1, 768, 8000});
+    measure("argmax", "argmax of 8,000 words", products(0, 0, 768.0 * 8000),
+            [&] { argmax(logits); });
 }
 // [optimizers]
 /// A step for a parameter of 4096 x 2048 weights.
 /// @param updated  how many numbers are read or written in place for each weight
-template <class MakeOptimizer>
-MeasuredOperation step_of(const char* key, const char* name, double updated,
-                          const MakeOptimizer& make_optimizer) {
+template <class Kind, class... Options>
+void step_of(const Measure& measure, const char* key, const char* name, double updated,
+             Options... options) {
     const double weights = 4096.0 * 2048;
-    return {key, name, {0, real * weights, real * updated * weights}, [=] {
-                const auto w = std::make_shared<Parameter>(numbers({4096, 2048}));
-                w->grad().fill(Real(1e-3));
-                const auto optimizer = make_optimizer(Parameters{{"w", w.get()}});
-                return [w, optimizer] { optimizer->step(Real(1e-6)); };
-            }};
+    Parameter w(numbers({4096, 2048}));
+    w.grad().fill(Real(1e-3));
+    Kind optimizer(Parameters{{"w", &w}}, options...);
+    measure(key, name, {0, real * weights, real * updated * weights},
+            [&] { optimizer.step(Real(1e-6)); });
 }
 
 /// Both gradients of a map that sees 16 rows, and its update by SGD with momentum.
-MeasuredOperation waiting_gradient() {
+void waiting_gradient(const Measure& measure) {
     const double weights = 4096.0 * 2048, both = 2 * 16 * weights;  // products, dW and dx
-    return {"waiting", "gradients of 16 rows, SGD", {both, 0, real * 4 * weights}, [] {
-                Random random(1);
-                const auto map = std::make_shared<Linear>(2048, 4096, false, random);
-                const auto sgd = std::make_shared<Sgd>(parameters_of(*map), Real(0.99));
-                const Tensor x = numbers({16, 2048}, 1), dy = numbers({16, 4096}, 2);
-                return [=] {
-                    map->weight.zero_grad();
-                    map->backward(dy, {way(), x});
-                    sgd->step(Real(1e-6));
-                };
-            }};
+    Random random(1);
+    Linear map(2048, 4096, false, random);
+    Sgd sgd(parameters_of(map), Real(0.99));
+    const Tensor x = numbers({16, 2048}, 1), dy = numbers({16, 4096}, 2);
+    measure("waiting", "gradients of 16 rows, SGD", {both, 0, real * 4 * weights}, [&] {
+        map.weight.zero_grad();
+        map.backward(dy, {way(), x});
+        sgd.step(Real(1e-6));
+    });
 }
 
 /// Everything together: the toy's step, with forward, backward and update.
-MeasuredOperation whole_step() {
-    struct Training {
-        Transformer model{toy_step().options, Random(1)};
-        Trainer trainer{model, {.optimizer = "sgd"}};
-    };
+void whole_step(const Measure& measure) {
     const Step toy = toy_step();
-    return {"whole_step", "the toy's step", toy.floor(), [toy] {
-                const auto training = std::make_shared<Training>();
-                const Batch batch =
-                    random_batch(toy.sentences, toy.src_words, toy.options.src_words, toy.tgt_words,
-                                 toy.options.tgt_words, 1);
-                return [=] { training->trainer.step(batch, Real(1e-6)); };
-            }};
+    Transformer model(toy.options, Random(1));
+    Trainer trainer(model, {.optimizer = "sgd"});
+    const Batch batch = toy.batch(1);
+    measure("whole_step", "the toy's step", toy.floor(), [&] { trainer.step(batch, Real(1e-6)); });
 }
 
 }  // namespace
 // [all]
-std::vector<MeasuredOperation> measured_operations() {
-    std::vector<MeasuredOperation> list{square_product()};
-    for (const Index rows : {1, 4, 16, 64, 256, 1024}) list.push_back(linear_map(rows, false));
-    list.push_back(linear_map(256, true));
+void measure_operations(const MeasureOperation& measure) {
+    square_product(measure);
+    for (const Index rows : {1, 4, 16, 64, 256, 1024}) linear_map(measure, rows, false);
+    linear_map(measure, 256, true);
     for (const bool causal : {false, true})
         for (const auto& [sentences, length] :
              {std::pair<Index, Index>{16, 24}, {4, 256}, {1, 1024}})
-            list.push_back(attention(sentences, length, causal));
-    list.push_back(one_query());
-    std::ranges::move(passes(), std::back_inserter(list));
-    list.insert(
-        list.end(),
-        {backward_of_softmax(), loss_of_logits(), loss_of_vocabulary(), argmax_of_logits(),
-         step_of("adam", "Adam", 6, [](const Parameters& w) { return std::make_shared<Adam>(w); }),
-         step_of("sgd", "SGD with momentum", 4,
-                 [](const Parameters& w) { return std::make_shared<Sgd>(w, Real(0.99)); }),
-         waiting_gradient(), whole_step()});
-    return list;
+            attention(measure, sentences, length, causal);
+    one_query(measure);
+    passes(measure);
+    backward_of_softmax(measure);
+    loss_of_logits(measure);
+    loss_of_vocabulary(measure);
+    argmax_of_logits(measure);
+    step_of<Adam>(measure, "adam", "Adam", 6);
+    step_of<Sgd>(measure, "sgd", "SGD with momentum", 4, Real(0.99));
+    waiting_gradient(measure);
+    whole_step(measure);
 }
 
 }  // namespace abh

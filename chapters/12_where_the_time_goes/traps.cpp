@@ -10,16 +10,10 @@
 
 namespace abh {
 namespace {
-// [numbers]
-using Sides = Trap::Sides;
-
-Tensor numbers(const Shape& shape, std::uint64_t seed = 1) {
-    return normal(shape, Random(seed).stream());
-}
 // [memory]
 /// Writes 64 MiB: to fresh memory, whose pages the system has yet to provide, or to memory that has
 /// been written before.
-Sides page_ways() {
+Trap pages() {
     constexpr std::size_t n = (std::size_t{1} << 26) / sizeof(Real);
     const auto kept = std::make_shared<std::vector<Real>>(n);
     const auto fresh = [] {
@@ -31,48 +25,48 @@ Sides page_ways() {
         std::fill(kept->begin(), kept->end(), Real(1));
         return Tensor({1}, {kept->back()});
     };
-    return {fresh, again};
+    return {"pages", "64 MiB in fresh memory", fresh, again};
 }
 // [loops]
 constexpr Index some = 1 << 15;
 
 /// Writes a mask of bytes. A byte may alias anything, even the pointers inside the tensors, so
 /// these are loaded again for each element unless local variables hold them.
-Sides mask_ways() {
-    const Tensor x = numbers({some});
-    const auto mask = [] { return std::make_shared<Mask>(Shape{some}); };  // one for each side
+Trap mask() {
+    const Tensor x = normal({some}, Random(1).stream());
+    const auto bytes = [] { return std::make_shared<Mask>(Shape{some}); };  // one for each side
     const auto samples = [](const Mask& kept) {
         Tensor y({some / 512});
         for (Index i = 0; i < y.size(); ++i) y(i) = static_cast<Real>(kept(512 * i));
         return y;
     };
-    const auto through_tensors = [=, kept = mask()] {
+    const auto through_tensors = [=, kept = bytes()] {
         for (Index i = 0; i < some; ++i) kept->data()[i] = x.data()[i] >= 0;
         return samples(*kept);
     };
-    const auto through_pointers = [=, kept = mask()] {
+    const auto through_pointers = [=, kept = bytes()] {
         const Real* const from = x.data();
         std::uint8_t* const to = kept->data();
         for (Index i = 0; i < some; ++i) to[i] = from[i] >= 0;
         return samples(*kept);
     };
-    return {through_tensors, through_pointers};
+    return {"mask", "bytes written through an object", through_tensors, through_pointers};
 }
 
 /// A sum in the order of the numbers, in which each addition waits for the one before, or Eigen's
 /// sum, which adds in lanes.
-Sides sum_ways() {
+Trap sum() {
     const Tensor x = uniform({some}, 0, 1, Random(1).stream());
     const auto in_order = [=] {
         Real sum = 0;
         for (const Real value : x.values()) sum += value;
         return Tensor({1}, {sum});
     };
-    return {in_order, [=] { return Tensor({1}, {vector(x).sum()}); }};
+    return {"sum", "a sum in order", in_order, [=] { return Tensor({1}, {vector(x).sum()}); }};
 }
 
 /// Exponentials one by one, or several at a time as vectors.
-Sides exp_ways() {
+Trap exponentials() {
     const Tensor x = uniform({some}, -10, 0, Random(1).stream());
     const auto one_by_one = [=] {
         Tensor y({some});
@@ -85,18 +79,13 @@ Sides exp_ways() {
         exp_and_sum(x.data(), 0, y.data(), some);
         return y;
     };
-    return {one_by_one, many};
+    return {"exp", "exponentials one by one", one_by_one, many};
 }
 
 }  // namespace
 // [list]
 std::vector<Trap> traps() {
-    return {
-        {"pages", "64 MiB in fresh memory", page_ways},
-        {"mask", "bytes written through an object", mask_ways},
-        {"sum", "a sum in order", sum_ways},
-        {"exp", "exponentials one by one", exp_ways},
-    };
+    return {pages(), mask(), sum(), exponentials()};
 }
 
 }  // namespace abh

@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "lib/tensor.hpp"
@@ -11,10 +10,8 @@ namespace abh {
 // [traps]
 /// A slow way that is easy to fall into, and the way around it, which gives the same result.
 struct Trap {
-    using Sides = std::pair<std::function<Tensor()>, std::function<Tensor()>>;
-
     std::string key, name;  ///< for the results, for the table
-    std::function<Sides()> make;
+    std::function<Tensor()> with, without;
 };
 
 std::vector<Trap> traps();

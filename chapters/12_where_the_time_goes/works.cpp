@@ -23,14 +23,15 @@ Step base_step() {
     return {"base", "base, 32 x 24 words", o, 32, 24, 24};
 }
 
-Batch random_batch(Index sentences, Index src_length, Index src_words, Index tgt_length,
-                   Index tgt_words, std::uint64_t seed) {
+Batch random_batch(const TransformerOptions& options, Index sentences, Index src_length,
+                   Index tgt_length, std::uint64_t seed) {
     Random random(seed);
     const auto ids = [&](Index length, Index n) {
         return random_ids({sentences, length}, 1, static_cast<std::int32_t>(n), random.stream());
     };
-    const Ids source = ids(src_length, src_words), target_in = ids(tgt_length, tgt_words);
-    return make_batch(source, target_in, ids(tgt_length, tgt_words));
+    const Ids source = ids(src_length, options.src_words),
+              target_in = ids(tgt_length, options.tgt_words);
+    return make_batch(source, target_in, ids(tgt_length, options.tgt_words));
 }
 
 }  // namespace abh

@@ -87,7 +87,7 @@ void show_steps(Results& results) {
     o.n_encoder_layers = o.n_decoder_layers = 1;
     o.layer.attention.d_model = 64;
     o.layer.d_ff = 128;
-    const Batch batch = random_batch(8, 6, o.src_words, 6, o.tgt_words, 1);
+    const Batch batch = random_batch(o, 8, 6, 6, 1);
     Table table(results, {{"ranks", "5"},
                           {"shards", "6"},
                           {"bytes of a step", "15", "step_sent_{}"},
@@ -244,8 +244,7 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
     const Step work = base_step();
     Transformer model(work.options, Random(seed));
     DataParallel steps(model, {.optimizer = "adam"}, ranks, {.shards = shards});
-    const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
-                                     work.tgt_words, work.options.tgt_words, seed);
+    const Batch batch = work.batch(seed);
     std::vector<double> all, computed;
     for (Index i = -2; i < count; ++i) {  // the first two warm up
         ranks.barrier();

@@ -39,8 +39,7 @@ void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& result
     require(ranks.size() >= 2,
             "overlap: needs two processes, but there is one; start two with --ranks 2");
     const Step work = base_step();
-    const Batch batch = random_batch(work.sentences, work.src_words, work.options.src_words,
-                                     work.tgt_words, work.options.tgt_words, seed);
+    const Batch batch = work.batch(seed);
     const Index n = ranks.size();
     std::array kinds{
         Kind{"overlapped", "while backward goes on", {.shards = n}},
