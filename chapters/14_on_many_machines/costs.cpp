@@ -240,6 +240,17 @@ std::optional<std::size_t> slow_rank(const std::vector<double>& computes) {
     return rank;
 }
 
+namespace {
+
+double step_ms(DataParallel& steps, const Batch& batch) {
+    return milliseconds([&] {
+        steps.forward_backward(batch);
+        steps.update(Real(1e-4));
+    });
+}
+
+}  // namespace
+
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results) {
     const Step work = base_step();
     Transformer model(work.options, Random(seed));
@@ -249,10 +260,7 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
     for (Index i = -2; i < count; ++i) {  // the first two warm up
         ranks.barrier();
         const double before = ranks.traffic().seconds;
-        const double ms = milliseconds([&] {
-            steps.forward_backward(batch);
-            steps.update(Real(1e-4));
-        });
+        const double ms = step_ms(steps, batch);
         if (i < 0) continue;
         all.push_back(ms);
         computed.push_back(ms - 1e3 * (ranks.traffic().seconds - before));
@@ -275,6 +283,70 @@ void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Resu
         fmt::print("rank {} is slow: it needs longer to compute a shard than the other ranks\n",
                    *slow);
     results.set_varying("step_ms", step, "ms");
+}
+// [kinds]
+namespace {
+
+/// One kind of step. All kinds train the same model, each with an optimizer of its own.
+struct Kind {
+    const char *key, *name;
+    DataParallel steps;
+    std::vector<double> ms = {};
+};
+
+/// When each bucket left and arrived, and when backward was over.
+Tensor trips_of(const GradientSum& sum) {
+    Tensor rows({static_cast<Index>(sum.trips().size()), 3});
+    for (std::size_t b = 0; b < sum.trips().size(); ++b) {
+        const auto row = static_cast<Index>(b);
+        rows(row, 0) = static_cast<Real>(sum.trips()[b].left);
+        rows(row, 1) = static_cast<Real>(sum.trips()[b].arrived);
+        rows(row, 2) = static_cast<Real>(sum.computed());
+    }
+    return rows;
+}
+
+}  // namespace
+// [overlap]
+void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& results) {
+    require(ranks.size() >= 2,
+            "overlap: needs two processes, but there is one; start two with --ranks 2");
+    const Step work = base_step();
+    const Batch batch = work.batch(seed);
+    const Index n = ranks.size();
+    Transformer model(work.options, Random(seed));
+    const TrainingOptions adam{.optimizer = "adam"};
+    Kind kinds[] = {
+        {"overlapped", "while backward goes on", {model, adam, ranks, {.shards = n}}},
+        {"apart", "after backward", {model, adam, ranks, {.shards = n, .overlap = false}}},
+        {"bfloat16",
+         "while backward goes on, in bfloat16",
+         {model, adam, ranks, {.shards = n, .bfloat16 = true}}}};
+    for (Index i = -1; i < count; ++i)  // the first warms up
+        for (Kind& kind : kinds) {
+            ranks.barrier();
+            const double ms = step_ms(kind.steps, batch);
+            if (i >= 0) kind.ms.push_back(ms);
+        }
+    const double sent = sizeof(Real) * static_cast<double>(count_parameters(work.options)) *
+                        static_cast<double>(n - 1) / static_cast<double>(n);
+    results.set("sent_mb", 1e-6 * sent);
+    results.set("gigabit_s", 8e-9 * sent);  // on a link of 1 Gb/s
+    section("A step whose gradients go out");
+    Table table(results, {{"", "<36"}, varying("a step, ms", "10.1f", "{}_ms", "ms")});
+    for (const Kind& kind : kinds) {
+        table.row(kind.key, kind.name, quantile(kind.ms, 0.5));
+        results.array(kind.key, trips_of(kind.steps.sum()));
+    }
+    const double gain = quantile(kinds[1].ms, 0.5) / quantile(kinds[0].ms, 0.5);
+    results.set_varying("gain", gain);
+    section("Buckets, while backward goes on");
+    const Tensor trips = trips_of(kinds[0].steps.sum());
+    Table buckets(results,
+                  {{"bucket", "6"}, varying("left, ms", "8.1f"), varying("seen, ms", "8.1f")});
+    for (Index b = 0; b < trips.dim(0); ++b)
+        if (b < 3 || b + 3 >= trips.dim(0)) buckets.row(b, b, trips(b, 0), trips(b, 1));
+    fmt::print("backward is over after {:.1f} ms\n", trips(0, 2));
 }
 
 }  // namespace abh

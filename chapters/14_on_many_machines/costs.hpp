@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
+#include "chapters/14_on_many_machines/ranks/slowed.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
@@ -13,21 +14,9 @@ namespace abh {
 /// @param results  receives `ring_sent_N`, `one_sent_N` and `broadcast_sent_N`, in rows; the array
 ///                 `sent`; `step_sent_N` and `step_formula_N`, in bytes
 void show_bytes(Results& results);
-// [link]
-/// The seconds that a message of m bytes takes: `latency + m * seconds_per_byte`.
-struct Link {
-    double latency = 0, seconds_per_byte = 0;
-
-    double operator()(double bytes) const { return latency + bytes * seconds_per_byte; }
-    /// The seconds that a ring all-reduce of `bytes` bytes takes on n ranks.
-    double ring(double bytes, Index n) const {
-        const double ranks = static_cast<double>(n);
-        return 2 * (ranks - 1) * (*this)(bytes / ranks);
-    }
-};
+// [links]
 /// The link that fits the measured times best, by the squares of the relative errors.
 Link fit_link(std::span<const double> bytes, std::span<const double> seconds);
-// [links]
 /// Times messages between ranks 0 and 1, fits a `Link` to them, and computes how long rings of 8,
 /// 64 and 1,024 ranks would take over it and over published networks.
 /// @param results  receives `latency`, `bandwidth`, `ring_NETWORK_N` in ms, and the arrays
@@ -43,5 +32,12 @@ std::optional<std::size_t> slow_rank(const std::vector<double>& computes);
 /// @param count    number of steps; the median is reported
 /// @param results  receives `step_ms`, `computes_RANK_ms`, `waits_RANK_ms`
 void show_step(Ranks& ranks, Index shards, Index count, std::uint64_t seed, Results& results);
+// [overlap]
+/// Times steps of the base model on these ranks: in turn, steps that send gradients during
+/// backward, after it, and during it in bfloat16. Prints when buckets left and arrived.
+/// @param count    steps of each kind; medians are reported
+/// @param results  receives `KIND_ms`, `gain` and the array `KIND` for the kinds `overlapped`,
+///                 `apart` and `bfloat16`; its rows: a bucket left, arrived, backward over, in ms
+void show_overlap(Ranks& ranks, Index count, std::uint64_t seed, Results& results);
 
 }  // namespace abh

@@ -8,17 +8,66 @@
 #include <thread>
 
 #include "chapters/13_real_translation/train_command.hpp"
-#include "chapters/14_on_many_machines/by_hand.hpp"
 #include "chapters/14_on_many_machines/costs.hpp"
-#include "chapters/14_on_many_machines/data_parallel/overlap.hpp"
 #include "chapters/14_on_many_machines/data_parallel/ranks_team.hpp"
+#include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ranks/mpi.hpp"
-#include "chapters/14_on_many_machines/ranks/slowed.hpp"
+#include "chapters/14_on_many_machines/ring.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
 
 namespace {
+// [ring]
+std::string digits(std::span<const Real> numbers) {
+    std::string text;
+    for (const Real x : numbers) text += fmt::format("{:5.0f}", x);
+    return text;
+}
+
+void show_ring(Results& results) {
+    constexpr Index n = 3;
+    const Tensor start({n, 4}, {1, 2, 3, 4,      //
+                                10, 20, 30, 40,  //
+                                100, 200, 300, 400});
+    const auto seen = of_local_ranks(n, [&](Ranks& ranks) {
+        Tensor x = start.rows(ranks.rank(), ranks.rank() + 1).clone().reshape({4});
+        std::vector rounds{digits(x.values())};
+        ring_all_reduce(ranks, x,
+                        [&](Index, const Tensor& now) { rounds.push_back(digits(now.values())); });
+        return std::pair(rounds, ranks.traffic().bytes);
+    });
+    for (std::size_t round = 0; round < 2 * n - 1; ++round)
+        fmt::print("{}   {} |{} |{}\n", round == 0 ? "start  " : fmt::format("round {}", round),
+                   seen[0].first[round], seen[1].first[round], seen[2].first[round]);
+    Index bytes = 0;
+    for (const auto& [rounds, sent] : seen) bytes += sent;
+    const double numbers = static_cast<double>(bytes) / sizeof(Real);
+    fmt::print("{} numbers were sent\n", numbers);
+    results.set("ring_numbers", numbers);
+}
+// [orders]
+/// Adds the same four numbers in three orders, in single precision.
+void show_orders(Results& results) {
+    const float numbers[] = {1.0f, 3e-8f, 3e-8f, 3e-8f};
+    const float forward = ((numbers[0] + numbers[1]) + numbers[2]) + numbers[3];
+    const float backward = ((numbers[3] + numbers[2]) + numbers[1]) + numbers[0];
+    const float tree = (numbers[0] + numbers[1]) + (numbers[2] + numbers[3]);
+    const auto show = [&](const char* order, const char* name, float sum) {
+        fmt::print("{:<28}1 + {:.9e}\n", order, static_cast<double>(sum) - 1);
+        results.set(name, (static_cast<double>(sum) - 1) / 0x1p-23);
+    };
+    show("((a + b) + c) + d", "forward_steps", forward);
+    show("((d + c) + b) + a", "backward_steps", backward);
+    show("(a + b) + (c + d)", "tree_steps", tree);
+}
+// [by hand]
+void show_by_hand(Results& results) {
+    section("A ring all-reduce");
+    show_ring(results);
+    section("One sum in three orders");
+    show_orders(results);
+}
 // [quiet]
 /// Silences the ranks after the first. They compute what the first one computes, but it alone
 /// prints and keeps results. What another rank says about an error is printed only if, a second
@@ -93,18 +142,16 @@ int main(int argc, char** argv) {
         if (bytes.chosen()) return show_bytes(program.results());
         if (!started_by_mpi() && n > 1)
             std::exit(launch_mpi(n, shared_out(argc, argv, options, n)));
-        Ranks ranks(started_by_mpi() ? make_mpi_engine() : nullptr);
+        std::unique_ptr<Engine> engine = started_by_mpi() ? make_mpi_engine() : nullptr;
+        if (engine && overlap.chosen() && gbit > 0)
+            engine = slowed(std::move(engine), {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
+        Ranks ranks(std::move(engine));
         if (!ranks.first()) {
             quiet.emplace(ranks.rank());
             program.keep_nothing();
         }
         const RanksTeam team(ranks, shards, bfloat16);
         team.require_same(fmt::format(R"({{"way": "{}"}})", to_string(way())));
-        if (ranks.size() > 1 && overlap.chosen() && gbit > 0)
-            ranks.go_on_over([&](std::unique_ptr<Engine> engine) {
-                return slowed(std::move(engine),
-                              {.latency = 20e-6, .seconds_per_byte = 8e-9 / gbit});
-            });
         if (links.chosen()) return show_links(ranks, program.results());
         if (step.chosen())
             return show_step(ranks, shards, steps, program.seed(), program.results());

@@ -14,35 +14,29 @@ TEST_CASE("slices of the parameters cover each element once, cut between blocks"
     const Parameters parameters{{"a", &small_one}, {"b", &large}, {"c", &other}};
     for (const Index bucket : {1, 9000, 100'000})
         for (const Index ranks : {1, 2, 3, 4, 9, 40}) {
-            const Partition partition(parameters, ranks, bucket);
-            std::vector<Index> next(3, 0), owned(static_cast<std::size_t>(ranks));
-            Index elements = 0, blocks = 0;
-            for (const Bucket& of : partition.buckets()) {
+            const std::vector<Bucket> buckets = cut_into_buckets(parameters, ranks, bucket);
+            std::vector<Index> next(3, 0);
+            Index elements = 0;
+            for (const Bucket& of : buckets) {
                 for (Index r = 0; r < ranks; ++r) {
-                    Index count = 0;
-                    for (const Piece& piece : of.slices[static_cast<std::size_t>(r)]) {
+                    Index count = 0, blocks = 0;
+                    for (const Piece& piece : of.slice(r)) {
                         CHECK(std::ranges::count(of.parameters, piece.parameter) == 1);
                         CHECK(piece.begin == next[piece.parameter]);
-                        CHECK(piece.begin % Partition::block == 0);
+                        CHECK(piece.begin % block_size == 0);
                         CHECK(piece.end > piece.begin);
                         next[piece.parameter] = piece.end;
                         count += piece.count();
-                        const Index some =
-                            (piece.count() + Partition::block - 1) / Partition::block;
-                        blocks += some;
-                        owned[static_cast<std::size_t>(r)] += some;
+                        blocks += (piece.count() + block_size - 1) / block_size;
                     }
                     CHECK(count == of.count(r));
+                    CHECK(std::ranges::count(of.owners, r) == blocks);
                     elements += count;
                 }
                 CHECK(of.start(0) == 0);
             }
             CHECK(next == std::vector<Index>{5, 15000, 9000});
             CHECK(elements == 5 + 15000 + 9000);
-            CHECK(partition.buckets().size() == (bucket == 100'000 ? 1u : 3u));
-            CHECK(static_cast<Index>(partition.owners().size()) == blocks);
-            for (Index r = 0; r < ranks; ++r)
-                CHECK(std::ranges::count(partition.owners(), r) ==
-                      owned[static_cast<std::size_t>(r)]);
+            CHECK(buckets.size() == (bucket == 100'000 ? 1u : 3u));
         }
 }

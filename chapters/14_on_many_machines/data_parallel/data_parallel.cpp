@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <sstream>
 
 #include "chapters/03_masks/packing.hpp"
@@ -27,23 +28,30 @@ std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_
 // [construct]
 namespace {
 
-/// A rank's slice, with each piece as a parameter that shares its elements with the model. A piece
+/// A rank's slices, with each piece as a parameter that shares its elements with the model. A piece
 /// that is a whole parameter is the model's own, and shares its gradient, too.
-std::vector<Parameter> slices_of(const Parameters& parameters, std::span<const Piece> pieces) {
-    std::vector<Parameter> slices;
-    for (const Piece& piece : pieces) {
-        const Parameter& whole = *parameters[piece.parameter].parameter;
-        slices.push_back(
-            piece.count() == whole.value.size() ? whole : Parameter(piece_of(whole.value, piece)));
+std::vector<std::vector<Parameter>> slices_of(const Parameters& parameters,
+                                              std::span<const Bucket> buckets, const Ranks& ranks) {
+    std::vector<std::vector<Parameter>> slices;
+    for (const Bucket& bucket : buckets) {
+        slices.emplace_back();
+        for (const Piece& piece : bucket.slice(ranks.rank())) {
+            const Parameter& whole = *parameters[piece.parameter].parameter;
+            slices.back().push_back(piece.count() == whole.value.size()
+                                        ? whole
+                                        : Parameter(piece_of(whole.value, piece)));
+        }
     }
     return slices;
 }
 
-Parameters named_slices(const Parameters& parameters, std::span<const Piece> pieces,
-                        std::vector<Parameter>& slices) {
+Parameters named_slices(const Parameters& parameters, std::span<const Bucket> buckets,
+                        const Ranks& ranks, std::span<std::vector<Parameter>> slices) {
     Parameters list;
-    for (std::size_t i = 0; i < pieces.size(); ++i)
-        list.push_back({parameters[pieces[i].parameter].name, &slices[i]});
+    for (std::size_t b = 0; b < buckets.size(); ++b)
+        for (std::size_t i = 0; i < slices[b].size(); ++i)
+            list.push_back(
+                {parameters[buckets[b].slice(ranks.rank())[i].parameter].name, &slices[b][i]});
     return list;
 }
 
@@ -55,10 +63,10 @@ DataParallel::DataParallel(Transformer& model, const TrainingOptions& training, 
       ranks_(ranks),
       options_(options),
       parameters_(parameters_of(model)),
-      partition_(parameters_, ranks.size(), options.bucket),
-      slices_(slices_of(parameters_, partition_.pieces(ranks.rank()))),
-      slices_list_(named_slices(parameters_, partition_.pieces(ranks.rank()), slices_)),
-      sum_(parameters_, partition_, ranks, slices_, options.shards, options.bfloat16),
+      buckets_(cut_into_buckets(parameters_, ranks.size(), options.bucket)),
+      slices_(slices_of(parameters_, buckets_, ranks)),
+      slices_list_(named_slices(parameters_, buckets_, ranks, slices_)),
+      sum_(parameters_, buckets_, ranks, slices_, options.shards, options.bfloat16),
       trainer_(model, training, make_optimizer(slices_list_, training)) {
     for (const NamedParameter& p : parameters_) ranks_.broadcast(p.parameter->value);
 }
@@ -120,109 +128,92 @@ double DataParallel::sum_in_order(const std::vector<double>& own, std::span<cons
 // [clip]
 double DataParallel::clip(Real largest) {
     std::vector<double> squares;  // by blocks, which do not depend on the number of ranks
-    for (std::size_t b = 0; b < partition_.buckets().size(); ++b)
+    std::vector<Index> owners;
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+        std::ranges::copy(buckets_[b].owners, std::back_inserter(owners));
         for (Parameter& slice : sum_.finish(b))
-            for (Index begin = 0; begin < slice.value.size(); begin += Partition::block) {
-                const Index end = std::min(slice.value.size(), begin + Partition::block);
+            for (Index begin = 0; begin < slice.value.size(); begin += block_size) {
+                const Index end = std::min(slice.value.size(), begin + block_size);
                 const Tensor g = piece_of(slice.grad(), {.begin = begin, .end = end});
                 squares.push_back(dot(g, g));
             }
-    const double norm = std::sqrt(sum_in_order(squares, partition_.owners()));
+    }
+    const double norm = std::sqrt(sum_in_order(squares, owners));
     if (largest > 0 && norm > static_cast<double>(largest))
-        for (Parameter& slice : slices_)
-            slice.grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
+        for (const NamedParameter& slice : slices_list_)
+            slice.parameter->grad() *= static_cast<Real>(static_cast<double>(largest) / norm);
     return norm;
 }
 // [gather]
-namespace {
-
-/// Completes tensors, bucket by bucket, when each rank has its own slice of them.
-class SliceExchange {
-public:
-    SliceExchange(const Partition& partition, Ranks& ranks)
-        : partition_(partition), ranks_(ranks) {}
-
-    /// Starts to send this rank's slice of the next bucket to all others.
-    /// @param whole  tensors, one for each parameter of the model
-    void begin(std::span<const Tensor> whole) {
-        if (ranks_.size() == 1) return;
-        const Bucket& bucket = partition_.buckets()[tensors_.size()];
-        std::vector<Tensor>& tensors = tensors_.emplace_back();
-        for (const std::size_t p : bucket.parameters) tensors.push_back(whole[p]);
-        const Tensor& row = rows_.emplace_back(row_of(bucket, tensors));
-        std::vector<Room> slices;
-        for (Index r = 0; r < ranks_.size(); ++r) {
-            Tensor slice = row.rows(bucket.start(r), bucket.start(r + 1));
-            slices.push_back(room_of(slice));
-        }
-        transfers_.push_back(ranks_.share("slices", slices));
-        if (transfers_.back()) transfers_.back()->missing();  // keeps all of them moving
+/// Starts to send this rank's slice of a bucket to all others.
+/// @param whole  tensors, one for each parameter of the model
+DataParallel::Arriving DataParallel::send_slice(const Bucket& bucket,
+                                                std::span<const Tensor> whole) {
+    if (ranks_.size() == 1) return {};
+    Arriving others;
+    for (const std::size_t p : bucket.parameters) others.tensors.push_back(whole[p]);
+    others.row = row_of(bucket, others.tensors);
+    std::vector<Room> slices;
+    for (Index r = 0; r < ranks_.size(); ++r) {
+        Tensor slice = others.row.rows(bucket.start(r), bucket.start(r + 1));
+        slices.push_back(room_of(slice));
     }
-    /// Waits for the others' slices.
-    void finish() {
-        for (std::size_t b = 0; b < rows_.size(); ++b) {
-            ranks_.wait(transfers_[b]);
-            put_back(rows_[b], tensors_[b]);
-        }
+    others.transfer = ranks_.share("slices", slices);
+    if (others.transfer) others.transfer->complete();  // keeps all of them moving
+    return others;
+}
+
+/// Waits for the others' slices, which complete the tensors.
+void DataParallel::complete(std::span<Arriving> buckets) {
+    for (Arriving& others : buckets) {
+        ranks_.wait(others.transfer);
+        put_back(others.row, others.tensors);
     }
-
-private:
-    const Partition& partition_;
-    Ranks& ranks_;
-    std::vector<std::vector<Tensor>> tensors_;  ///< of the buckets so far
-    std::vector<Tensor> rows_;
-    std::vector<std::unique_ptr<Transfer>> transfers_;
-};
-
-}  // namespace
+}
 // [update]
 const Parameters& DataParallel::slices() {
-    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) sum_.finish(b);
+    for (std::size_t b = 0; b < buckets_.size(); ++b) sum_.finish(b);
     return slices_list_;
 }
 
 void DataParallel::update(Real learning_rate) {
     Optimizer& own = optimizer();
-    SliceExchange exchange(partition_, ranks_);
     std::vector<Tensor> weights;
     for (const NamedParameter& p : parameters_) weights.push_back(p.parameter->value);
+    std::vector<Arriving> others;
     std::size_t slice = 0;
     own.begin_step();
-    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) {
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
         for (std::size_t left = sum_.finish(b).size(); left > 0; --left)
             own.move(slice++, learning_rate);
-        exchange.begin(weights);
+        others.push_back(send_slice(buckets_[b], weights));
     }
-    exchange.finish();
+    complete(others);
     model_.random().next_step();
 }
 
 // [memory]
-/// Completes whole tensors, one for each parameter, when each rank has its own pieces of them.
-void DataParallel::gather(std::span<const Tensor> whole) {
-    SliceExchange exchange(partition_, ranks_);
-    for (std::size_t b = 0; b < partition_.buckets().size(); ++b) exchange.begin(whole);
-    exchange.finish();
-}
-
 std::vector<NamedTensor> DataParallel::memory() {
     const std::vector<NamedTensor> own = optimizer().memory();
-    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
     std::string kinds;  // what an optimizer remembers per parameter: mean and square, for instance
-    for (std::size_t i = 0; i < own.size(); i += slices_.size())
+    for (std::size_t i = 0; i < own.size(); i += slices_list_.size())
         kinds += own[i].name.substr(0, own[i].name.find('.')) + " ";
     kinds = ranks_.all_gather(kinds).front();  // a rank may have no slice
     std::vector<NamedTensor> all;
     std::istringstream words(kinds);
-    std::size_t first = 0;
-    for (std::string kind; words >> kind; first += slices_.size()) {
+    auto next = own.begin();
+    for (std::string kind; words >> kind;) {
         std::vector<Tensor> whole;
         for (const NamedParameter& p : parameters_) whole.emplace_back(p.parameter->value.shape());
-        for (std::size_t i = 0; i < pieces.size(); ++i) {
-            Tensor part = piece_of(whole[pieces[i].parameter], pieces[i]);
-            std::ranges::copy(own[first + i].tensor.values(), part.values().begin());
+        std::vector<Arriving> others;
+        for (const Bucket& bucket : buckets_) {
+            for (const Piece& piece : bucket.slice(ranks_.rank())) {
+                Tensor part = piece_of(whole[piece.parameter], piece);
+                std::ranges::copy((next++)->tensor.values(), part.values().begin());
+            }
+            others.push_back(send_slice(bucket, whole));
         }
-        gather(whole);
+        complete(others);
         for (std::size_t p = 0; p < whole.size(); ++p)
             all.push_back({join_name(kind, parameters_[p].name), whole[p]});
     }
@@ -231,14 +222,14 @@ std::vector<NamedTensor> DataParallel::memory() {
 
 void DataParallel::remember(std::span<const Tensor> memory, Index steps) {
     optimizer().set_steps(steps);
-    const std::span<const Piece> pieces = partition_.pieces(ranks_.rank());
     std::vector<NamedTensor> own = optimizer().memory();
-    for (std::size_t i = 0; i < own.size(); ++i) {
-        const Piece& piece = pieces[i % pieces.size()];
-        const std::size_t kind = i / pieces.size();
-        const Tensor from = piece_of(memory[kind * parameters_.size() + piece.parameter], piece);
-        std::copy(from.values().begin(), from.values().end(), own[i].tensor.values().begin());
-    }
+    auto next = own.begin();
+    for (std::size_t first = 0; next != own.end(); first += parameters_.size())  // of a kind
+        for (const Bucket& bucket : buckets_)
+            for (const Piece& piece : bucket.slice(ranks_.rank())) {
+                const Tensor from = piece_of(memory[first + piece.parameter], piece);
+                std::ranges::copy(from.values(), (next++)->tensor.values().begin());
+            }
 }
 
 }  // namespace abh

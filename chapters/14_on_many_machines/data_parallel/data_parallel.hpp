@@ -14,9 +14,9 @@ std::vector<Index> cut_into_shards(const Batch& batch, Index shards, std::int32_
 // [data parallel]
 struct DataParallelOptions {
     Index shards = 4;
-    bool overlap = true;    ///< send gradients while backward goes on; the bits are the same
-    bool bfloat16 = false;  ///< round what is sent; results then depend on the number of ranks
-    Index bucket = Partition::bucket_size;  ///< elements from which a parameter travels alone
+    bool overlap = true;        ///< send gradients while backward goes on; the bits are the same
+    bool bfloat16 = false;      ///< round what is sent; results then depend on the number of ranks
+    Index bucket = large_size;  ///< elements from which a parameter travels alone
 };
 
 /// Training on several ranks, each of which has the whole model and computes a part of each batch.
@@ -62,16 +62,24 @@ private:
         Index number;
     };
 
+    /// Tensors of a bucket, and the row in which the other ranks' slices of them arrive.
+    struct Arriving {
+        std::vector<Tensor> tensors;
+        Tensor row;
+        std::unique_ptr<Transfer> transfer;
+    };
+
     std::vector<Part> parts_of_shard(std::span<const Batch> batches, Index shard) const;
     double sum_in_order(const std::vector<double>& own, std::span<const Index> owners);
-    void gather(std::span<const Tensor> whole);
+    Arriving send_slice(const Bucket& bucket, std::span<const Tensor> whole);
+    void complete(std::span<Arriving> buckets);
 
     Transformer& model_;
     Ranks& ranks_;
     DataParallelOptions options_;
     Parameters parameters_;
-    Partition partition_;
-    std::vector<Parameter> slices_;
+    std::vector<Bucket> buckets_;
+    std::vector<std::vector<Parameter>> slices_;  ///< that this rank updates, by bucket
     Parameters slices_list_;
     GradientSum sum_;
     Trainer trainer_;

@@ -3,12 +3,29 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/eigen.hpp"
+#include "lib/program/stopwatch.hpp"
+
 namespace abh {
+// [bfloat16]
+using Bfloat16s = Eigen::VectorX<Bfloat16>;
+
+std::vector<Bfloat16> to_bfloat16(const Tensor& x) {
+    std::vector<Bfloat16> numbers(static_cast<std::size_t>(x.size()));
+    Eigen::Map<Bfloat16s>(numbers.data(), x.size()) = vector(x).cast<Bfloat16>();
+    return numbers;
+}
+
+void assign(Tensor& x, std::span<const Bfloat16> numbers) {
+    vector(x) = Eigen::Map<const Bfloat16s>(numbers.data(), x.size()).cast<Real>();
+}
+
 // [construct]
-GradientSum::GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                         std::span<Parameter> slices, Index shards, bool bfloat16)
+GradientSum::GradientSum(const Parameters& parameters, std::span<const Bucket> buckets,
+                         Ranks& ranks, std::span<std::vector<Parameter>> slices, Index shards,
+                         bool bfloat16)
     : parameters_(parameters),
-      partition_(partition),
+      buckets_(buckets),
       ranks_(ranks),
       slices_(slices),
       bfloat16_(bfloat16),
@@ -17,9 +34,6 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
     require(shards >= ranks.size(),
             "data parallel: {} shards for {} ranks, expected at least one each", shards,
             ranks.size());
-    for (const Bucket& bucket : partition.buckets())
-        first_slice_.push_back(first_slice_.back() +
-                               bucket.slices[static_cast<std::size_t>(ranks.rank())].size());
     for (Index r = 0; r < ranks.size(); ++r) {
         const Parts parts = parts_of(r, ranks.size(), shards);
         nodes_.push_back(TreeSum::nodes_of(parts));
@@ -32,15 +46,14 @@ GradientSum::GradientSum(const Parameters& parameters, const Partition& partitio
 /// order, which is the same on all ranks.
 void GradientSum::turned() {
     const auto complete = [&](std::size_t p) { return watch_.complete(p); };
-    const std::vector<Bucket>& buckets = partition_.buckets();
-    while (next_ < buckets.size() && std::ranges::all_of(buckets[next_].parameters, complete))
+    while (next_ < buckets_.size() && std::ranges::all_of(buckets_[next_].parameters, complete))
         add(next_++);
     look();
 }
 // [one bucket]
 /// Adds this shard's gradients of a bucket to the sum; after the last shard, sends the sum.
 void GradientSum::add(std::size_t bucket) {
-    const Bucket& of = partition_.buckets()[bucket];
+    const Bucket& of = buckets_[bucket];
     std::vector<Tensor> gradients;  // a separate set of tensors for each shard
     for (const std::size_t p : of.parameters) gradients.push_back(parameters_[p].parameter->grad());
     sums_[bucket].own.add({shard_, shard_ + 1}, row_of(of, gradients));
@@ -49,7 +62,7 @@ void GradientSum::add(std::size_t bucket) {
 
 /// Sends each rank its slice of this rank's nodes, and makes room for what comes in return.
 void GradientSum::send(std::size_t bucket) {
-    const Bucket& of = partition_.buckets()[bucket];
+    const Bucket& of = buckets_[bucket];
     Sum& sum = sums_[bucket];
     const Index size = ranks_.size(), me = ranks_.rank();
     const auto slice = [&](const TreeSum::Node& node, Index r) {
@@ -87,9 +100,9 @@ Room GradientSum::coming(Sum& sum, Tensor& x) const {
 }
 // [step]
 Parts GradientSum::begin() {
-    start_ = std::chrono::steady_clock::now();
+    start_ = steady_ms();
     sums_.clear();
-    sums_.resize(partition_.buckets().size());
+    sums_.resize(buckets_.size());
     trips_.clear();
     return own_;
 }
@@ -108,20 +121,18 @@ void GradientSum::end_shard() {
 // [look]
 /// Checks the messages under way, which also keeps them moving.
 void GradientSum::look() {
-    const auto here = [](const auto& transfer) { return !transfer || transfer->missing().empty(); };
+    const auto here = [](const auto& transfer) { return !transfer || transfer->complete(); };
     for (std::size_t b = 0; b < trips_.size(); ++b)
         if (trips_[b].arrived == 0 && std::ranges::all_of(sums_[b].transfers, here))
             trips_[b].arrived = now();
 }
 
 double GradientSum::now() const {
-    using Milliseconds = std::chrono::duration<double, std::milli>;
-    return Milliseconds(std::chrono::steady_clock::now() - start_).count();
+    return steady_ms() - start_;
 }
 // [finish]
-std::span<Parameter> GradientSum::finish(std::size_t bucket) {
-    const std::span<Parameter> slices =
-        slices_.subspan(first_slice_[bucket], first_slice_[bucket + 1] - first_slice_[bucket]);
+std::vector<Parameter>& GradientSum::finish(std::size_t bucket) {
+    std::vector<Parameter>& slices = slices_[bucket];
     if (sums_.empty() || sums_[bucket].finished) return slices;
     look();
     Sum& of = sums_[bucket];

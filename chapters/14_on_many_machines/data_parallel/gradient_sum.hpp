@@ -1,17 +1,25 @@
 #pragma once
 
-#include <chrono>
+#include <Eigen/Core>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "chapters/14_on_many_machines/data_parallel/gradient_watch.hpp"
 #include "chapters/14_on_many_machines/data_parallel/partition.hpp"
-#include "chapters/14_on_many_machines/ranks/bfloat16.hpp"
 #include "chapters/14_on_many_machines/ranks/ranks.hpp"
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
 
 namespace abh {
+// [bfloat16]
+/// The upper half of a `float`: its sign, its exponent, and 7 of the 23 bits of its fraction.
+using Bfloat16 = Eigen::bfloat16;
+
+/// The elements of x, each rounded to nearest: it changes by a factor of 1 - 2^-8 to 1 + 2^-8.
+std::vector<Bfloat16> to_bfloat16(const Tensor& x);
+/// Sets the elements of x to these numbers, one for each.
+void assign(Tensor& x, std::span<const Bfloat16> numbers);
+
 // [trip]
 /// When a bucket's gradients left, and when those of the other ranks were seen to have arrived, in
 /// milliseconds from the start of the first shard. They may have come up to one layer's backward
@@ -28,12 +36,12 @@ struct Trip {
 class GradientSum {
 public:
     /// @param parameters  of the model
-    /// @param partition   of these; must outlive this, as must `ranks` and `slices`
-    /// @param slices      receive the sums: the parameters of this rank's pieces, in their order
+    /// @param buckets     of these; must outlive this, as must `ranks` and `slices`
+    /// @param slices      receive the sums: for each bucket, this rank's pieces as parameters
     /// @param bfloat16    whether to round messages to half as many bytes
     /// @throws std::invalid_argument if there are fewer shards than ranks
-    GradientSum(const Parameters& parameters, const Partition& partition, Ranks& ranks,
-                std::span<Parameter> slices, Index shards, bool bfloat16 = false);
+    GradientSum(const Parameters& parameters, std::span<const Bucket> buckets, Ranks& ranks,
+                std::span<std::vector<Parameter>> slices, Index shards, bool bfloat16 = false);
     GradientSum(const GradientSum&) = delete;
     GradientSum& operator=(const GradientSum&) = delete;
 
@@ -48,7 +56,7 @@ public:
     void end_shard();
     /// Waits for the other ranks' gradients of a bucket and sums them, unless that has been done.
     /// @return the bucket's slices
-    std::span<Parameter> finish(std::size_t bucket);
+    std::vector<Parameter>& finish(std::size_t bucket);
     /// The last step's buckets, in the order in which they left.
     const std::vector<Trip>& trips() const { return trips_; }
     /// When this rank had computed its last shard, in the milliseconds of `Trip`.
@@ -79,12 +87,11 @@ private:
     double now() const;
 
     Parameters parameters_;
-    const Partition& partition_;
+    std::span<const Bucket> buckets_;
     Ranks& ranks_;
-    std::span<Parameter> slices_;
+    std::span<std::vector<Parameter>> slices_;
     bool bfloat16_;
-    Parts own_;                                ///< this rank's shards
-    std::vector<std::size_t> first_slice_{0};  ///< of each bucket; last, how many there are
+    Parts own_;  ///< this rank's shards
     std::vector<Index> owners_;
     std::vector<std::vector<Parts>> nodes_;  ///< of the tree, those that each rank has
 
@@ -92,7 +99,7 @@ private:
     Index shard_ = 0;  ///< being computed
     std::vector<Sum> sums_;
     std::size_t next_ = 0;  ///< the bucket whose gradients are added next
-    std::chrono::steady_clock::time_point start_;
+    double start_ = 0;      ///< of the step, in ms by `steady_ms`
     std::vector<Trip> trips_;
     double computed_ = 0;
 };

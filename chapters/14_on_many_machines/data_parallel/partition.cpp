@@ -9,36 +9,20 @@ Tensor piece_of(const Tensor& whole, const Piece& piece) {
     return whole.reshape({whole.size()}).rows(piece.begin, piece.end);
 }
 // [partition]
-Partition::Partition(const Parameters& parameters, Index ranks, Index bucket)
-    : pieces_(static_cast<std::size_t>(ranks)) {
-    require(ranks >= 1, "partition: {} ranks, expected at least 1", ranks);
-    std::vector<std::size_t> small;
-    Index collected = 0;
-    for (std::size_t p = parameters.size(); p-- > 0;) {
-        const Index size = parameters[p].parameter->value.size();
-        if (size >= bucket) {
-            add_bucket(parameters, {p});
-            continue;
-        }
-        small.push_back(p);
-        if ((collected += size) < bucket) continue;
-        add_bucket(parameters, std::exchange(small, {}));
-        collected = 0;
-    }
-    if (!small.empty()) add_bucket(parameters, small);
-}
+namespace {
 
-void Partition::add_bucket(const Parameters& parameters, std::vector<std::size_t> which) {
-    const auto ranks = static_cast<Index>(pieces_.size());
+Bucket bucket_of(const Parameters& parameters, std::vector<std::size_t> which, Index ranks) {
     const auto size = [&](std::size_t p) { return parameters[p].parameter->value.size(); };
+    const auto n = static_cast<std::size_t>(ranks);
     Index total = 0, before = 0;  // elements in all, and before the block
     for (const std::size_t p : which) total += size(p);
     Bucket made;
-    made.slices.resize(pieces_.size());
-    made.starts.resize(pieces_.size() + 1, total);
+    made.slices.resize(n);
+    made.starts.resize(n + 1, total);
+    made.starts.front() = 0;
     for (const std::size_t p : which)
-        for (Index first = 0; first < size(p); first += block) {
-            const Index last = std::min(size(p), first + block);
+        for (Index first = 0; first < size(p); first += block_size) {
+            const Index last = std::min(size(p), first + block_size);
             const Index owner = before * ranks / total;
             std::vector<Piece>& slice = made.slices[static_cast<std::size_t>(owner)];
             if (first > 0 && !slice.empty())
@@ -48,12 +32,32 @@ void Partition::add_bucket(const Parameters& parameters, std::vector<std::size_t
             before += last - first;
             for (Index r = owner + 1; r < ranks; ++r)
                 made.starts[static_cast<std::size_t>(r)] = before;
-            owners_.push_back(owner);
+            made.owners.push_back(owner);
         }
-    for (std::size_t r = 0; r < pieces_.size(); ++r)
-        pieces_[r].insert(pieces_[r].end(), made.slices[r].begin(), made.slices[r].end());
     made.parameters = std::move(which);
-    buckets_.push_back(std::move(made));
+    return made;
+}
+
+}  // namespace
+
+std::vector<Bucket> cut_into_buckets(const Parameters& parameters, Index ranks, Index large) {
+    require(ranks >= 1, "partition: {} ranks, expected at least 1", ranks);
+    std::vector<Bucket> buckets;
+    std::vector<std::size_t> small;
+    Index collected = 0;
+    for (std::size_t p = parameters.size(); p-- > 0;) {
+        const Index size = parameters[p].parameter->value.size();
+        if (size >= large) {
+            buckets.push_back(bucket_of(parameters, {p}, ranks));
+            continue;
+        }
+        small.push_back(p);
+        if ((collected += size) < large) continue;
+        buckets.push_back(bucket_of(parameters, std::exchange(small, {}), ranks));
+        collected = 0;
+    }
+    if (!small.empty()) buckets.push_back(bucket_of(parameters, small, ranks));
+    return buckets;
 }
 
 // [row]

@@ -21,44 +21,30 @@ Tensor piece_of(const Tensor& whole, const Piece& piece);
 /// is its own row and needs no copy.
 struct Bucket {
     std::vector<std::size_t> parameters;     ///< their indices in the list
-    std::vector<std::vector<Piece>> slices;  ///< each rank's, in the order of the row
-    std::vector<Index> starts{0};  ///< where each rank's slice starts; last, the row's size
+    std::vector<std::vector<Piece>> slices;  ///< those that each rank updates, in the row's order
+    std::vector<Index> starts;  ///< where each rank's slice starts; last, the row's size
+    std::vector<Index> owners;  ///< the rank that updates each block
 
+    const std::vector<Piece>& slice(Index rank) const {
+        return slices[static_cast<std::size_t>(rank)];
+    }
     Index start(Index rank) const { return starts[static_cast<std::size_t>(rank)]; }
     Index count(Index rank) const { return start(rank + 1) - start(rank); }
     Index size() const { return starts.back(); }
 };
 // [partition]
-/// Which rank updates which elements of the parameters.
+constexpr Index block_size = 4096;            ///< elements of a block
+constexpr Index large_size = Index{1} << 16;  ///< elements of a large parameter
+
+/// Cuts the parameters into buckets, in the order in which backward completes them, and says which
+/// rank updates which elements.
 ///
 /// From the end of the list, because backward completes gradients in that order, each large
 /// parameter becomes a bucket; small ones are collected until they are as large together. The row
 /// of each bucket is cut into one slice per rank. Cuts fall only between blocks of 4,096
 /// elements of a parameter, and the blocks are the same for any number of ranks.
-class Partition {
-public:
-    static constexpr Index block = 4096;
-    static constexpr Index bucket_size = Index{1} << 16;  ///< elements of a large parameter
-
-    Partition(const Parameters& parameters, Index ranks, Index bucket = bucket_size);
-
-    /// The buckets, in the order in which backward completes them.
-    const std::vector<Bucket>& buckets() const { return buckets_; }
-    /// The pieces that a rank updates, bucket by bucket.
-    const std::vector<Piece>& pieces(Index rank) const {
-        return pieces_[static_cast<std::size_t>(rank)];
-    }
-    /// The rank that updates each block, bucket by bucket.
-    const std::vector<Index>& owners() const { return owners_; }
-
-private:
-    void add_bucket(const Parameters& parameters, std::vector<std::size_t> which);
-
-    std::vector<Bucket> buckets_;
-    std::vector<std::vector<Piece>> pieces_;
-    std::vector<Index> owners_;
-};
-
+std::vector<Bucket> cut_into_buckets(const Parameters& parameters, Index ranks,
+                                     Index large = large_size);
 // [row]
 /// A bucket's tensors as one row, `[size]`: a copy, unless there is only one, which shares memory.
 Tensor row_of(const Bucket& bucket, std::span<const Tensor> tensors);

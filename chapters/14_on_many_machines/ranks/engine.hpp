@@ -28,8 +28,8 @@ inline Room room_of(Tensor& x) {
 class Transfer {
 public:
     virtual ~Transfer() = default;
-    /// Keeps the messages moving. @return the ranks whose messages, either way, are not complete
-    virtual std::vector<Index> missing() = 0;
+    /// Keeps the messages moving. @return whether all of them, either way, are complete
+    virtual bool complete() = 0;
     /// Returns when all messages have arrived, and those sent may change again.
     /// @throws std::runtime_error in one line if they cannot arrive
     virtual void wait() = 0;

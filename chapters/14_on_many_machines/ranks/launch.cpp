@@ -116,7 +116,7 @@ int launch_mpi(Index n, const std::vector<std::string>& arguments) {
     constexpr int error = 1, not_started = 127;
     const int code = WEXITSTATUS(status);
     if (said.killed || code == 0 || code == not_started) return code;
-    if (is_mpich() && code > error)  // its mpirun does not say which one
+    if (code > error && said.box.empty())  // MPICH's mpirun does not say which one
         say_killed("a rank", "a signal");
     else if (code > error || said.box.find("MPI_ABORT") == std::string::npos)
         std::fputs(said.box.c_str(), stderr);  // unless the rank itself has said why

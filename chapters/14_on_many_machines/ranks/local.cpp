@@ -66,11 +66,9 @@ public:
     LocalTransfer(PostOffice& office, const char* what, std::vector<Expected> expected)
         : office_(office), what_(what), expected_(std::move(expected)) {}
 
-    std::vector<Index> missing() override {
-        std::vector<Index> ranks;
-        for (const auto& [address, room] : expected_)
-            if (!office_.has(address)) ranks.push_back(std::get<1>(address));
-        return ranks;
+    bool complete() override {
+        return std::ranges::all_of(expected_,
+                                   [&](const Expected& e) { return office_.has(e.address); });
     }
 
     void wait() override {

@@ -24,19 +24,13 @@ public:
         for (std::size_t r = 0; r < to.size(); ++r) begin(MPI_Isend, to[r], r);
     }
 
-    std::vector<Index> missing() override {
-        std::vector<Index> ranks;
-        for (std::size_t i = 0; i < requests_.size(); ++i) {
-            int done = 0;
-            MPI_Test(&requests_[i], &done, MPI_STATUS_IGNORE);
-            if (!done && (ranks.empty() || ranks.back() != ranks_[i])) ranks.push_back(ranks_[i]);
-        }
-        return ranks;
+    bool complete() override {
+        int all = 0;
+        MPI_Testall(size(), requests_.data(), &all, MPI_STATUSES_IGNORE);
+        return all != 0;
     }
 
-    void wait() override {
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-    }
+    void wait() override { MPI_Waitall(size(), requests_.data(), MPI_STATUSES_IGNORE); }
 
 private:
     /// Starts to receive from rank r, or to send to it, unless there is nothing to transfer.
@@ -44,7 +38,6 @@ private:
     void begin(const Call& call, Bytes bytes, std::size_t r) {
         if (bytes.empty()) return;
         requests_.push_back(MPI_REQUEST_NULL);
-        ranks_.push_back(static_cast<Index>(r));
         call(bytes.data(), count(bytes.size()), MPI_BYTE, static_cast<int>(r), tag, MPI_COMM_WORLD,
              &requests_.back());
     }
@@ -54,8 +47,9 @@ private:
         return static_cast<int>(bytes);
     }
 
+    int size() const { return static_cast<int>(requests_.size()); }
+
     std::vector<MPI_Request> requests_;
-    std::vector<Index> ranks_;  ///< the other rank of each request
 };
 // [mpi engine]
 class MpiEngine : public Engine {
@@ -87,14 +81,6 @@ private:
 
 bool has_mpi() {
     return true;
-}
-
-bool is_mpich() {
-#ifdef MPICH_VERSION
-    return true;
-#else
-    return false;
-#endif
 }
 
 std::unique_ptr<Engine> make_mpi_engine() {

@@ -6,8 +6,6 @@ namespace abh {
 // [mpi]
 /// Whether this program was built with MPI.
 bool has_mpi();
-/// Whether that is MPICH, or a library that descends from it.
-bool is_mpich();
 /// Whether MPI started this process, through `mpirun` or `srun` for instance.
 /// @throws std::runtime_error if Slurm started several processes that are not ranks of one run
 bool started_by_mpi();

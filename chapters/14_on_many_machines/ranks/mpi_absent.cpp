@@ -8,10 +8,6 @@ bool has_mpi() {
     return false;
 }
 
-bool is_mpich() {
-    return false;
-}
-
 std::unique_ptr<Engine> make_mpi_engine() {
     throw std::runtime_error(
         "ranks: this program was built without MPI; on Debian, install libopenmpi-dev and "

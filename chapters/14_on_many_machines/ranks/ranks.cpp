@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <stdexcept>
 
 #include "chapters/14_on_many_machines/ranks/tree_sum.hpp"
+#include "lib/program/stopwatch.hpp"
 
 namespace abh {
 // [meet]
@@ -59,10 +59,7 @@ void Ranks::send_receive(const char* what, Index to, Message message, Index from
 }
 
 void Ranks::wait(const std::unique_ptr<Transfer>& transfer) {
-    const auto start = std::chrono::steady_clock::now();
-    if (transfer) transfer->wait();
-    traffic_.seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (transfer) traffic_.seconds += milliseconds([&] { transfer->wait(); }) / 1e3;
 }
 // [broadcast]
 // In round k, the first 2^k ranks have x, and send it 2^k places on.

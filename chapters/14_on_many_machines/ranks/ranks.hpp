@@ -54,11 +54,6 @@ public:
     /// Sends a message to rank `to`, receives one from rank `from`, and waits. Either may be empty.
     void send_receive(const char* what, Index to, Message message, Index from, Room room);
     const Traffic& traffic() const { return traffic_; }
-    /// Continues with the engine that `make` makes from the current one. All ranks call it.
-    template <class Make>
-    void go_on_over(const Make& make) {
-        engine_ = make(std::move(engine_));
-    }
 
 private:
     void meet(const char* what, const Shape& shape);
