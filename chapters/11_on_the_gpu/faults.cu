@@ -35,13 +35,13 @@ std::vector<std::string> messages_of_faults() {
     require(device().emulated(),
             "faults: undefined behavior on {}; run these kernels on the emulator instead",
             device().name());
-    const Tensor x = Tensor::full({n}, 1);
     std::vector<std::string> messages;
     for (const auto& [kernel, blocks] : {std::pair(&missing_barrier, 1),
                                          {&divergent_barrier, 1},
                                          {&out_of_bounds, 2},
                                          {&unwritten, 2}}) {
         Tensor y({n});
+        const Tensor x = Tensor::full({n}, 1);
         try {
             launch("faulty", kernel, blocks_of(blocks, 64), y.on_device(), x.on_device());
             messages.push_back("the emulator found no fault");
