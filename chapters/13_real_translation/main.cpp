@@ -1,6 +1,4 @@
 #include "chapters/13_real_translation/commands.hpp"
-#include "chapters/13_real_translation/train_command.hpp"
-#include "chapters/13_real_translation/translate_command.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;

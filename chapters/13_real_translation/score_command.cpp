@@ -2,9 +2,8 @@
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/scores/intervals.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
-#include "lib/program/output.hpp"
 #include "lib/random.hpp"
 
 namespace abh {
@@ -114,9 +113,8 @@ void show_tokenizations(const ParallelText& text, const Lines& references, Resul
                         std::uint64_t seed) {
     section("What is called a word");
     const Lines lines = spoil(references, 0.20, seed + 1);
-    Lines small, training;
+    Lines small;
     for (const std::string& line : lines) small.push_back(lower_case(line));
-    for (const TextPair& pair : text.train) training.push_back(pair.target);
     Table table(results, {{"words", "<32"}, {"BLEU", "6.1f", "words_{}"}});
     table.row("13a", "13a", bleu(lines, references));
     table.row("said_small", "13a, hypotheses in lower case", bleu(small, references));
@@ -125,7 +123,7 @@ void show_tokenizations(const ParallelText& text, const Lines& references, Resul
     table.row("none", "between spaces", bleu(lines, references, {"none"}));
     table.row("char", "characters", bleu(lines, references, {"char"}));
     for (const Index n : {500, 8000}) {
-        const Subwords subwords = Subwords::train(training, n);
+        const Subwords subwords = Subwords::train(targets(text.train), n);
         const auto cut = [&](Lines of) {
             for (std::string& line : of) line = join_words(subwords.pieces(line));
             return of;
@@ -138,8 +136,7 @@ void show_tokenizations(const ParallelText& text, const Lines& references, Resul
 /// Shows the examples of the page about scores.
 void show_scores(Results& results, std::uint64_t seed) {
     const ParallelText text = tatoeba();
-    Lines references;
-    for (const TextPair& pair : text.test) references.push_back(pair.target);
+    const Lines references = targets(text.test);
     show_by_hand(results);
     show_intervals(references, results, seed);
     show_tokenizations(text, references, results, seed);

@@ -1,10 +1,8 @@
-#include "chapters/13_real_translation/train_command.hpp"
-
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "chapters/13_real_translation/practice/training_data.hpp"
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/practice/translator_in_training.hpp"
 #include "lib/io/text.hpp"
 #include "lib/way.hpp"
@@ -12,9 +10,8 @@
 namespace abh {
 // [options]
 TrainCommand::TrainCommand(Options& parent, std::string name)
-    : parent_(parent),
-      name_(std::move(name)),
-      command_(parent.command("train", "train a translator (default)")) {
+    : parent_(parent), name_(std::move(name)) {
+    parent.command("train", "train a translator (default)");
     TrainOptions& o = options_;
     RunOptions& r = o.run;
     TrainingOptions& t = r.training;
@@ -135,8 +132,8 @@ void TrainCommand::run(Results& results, std::uint64_t seed, const Team& team) {
     if (options_.resume) state = folder.state();
 
     const RunText text = read_text(options_, results);
-    auto subwords = state ? subwords_of(state->metadata)
-                          : learn_subwords(text.train, options_.pieces, options_.shared);
+    auto subwords =
+        state ? subwords_of(*state) : learn_subwords(text.train, options_.pieces, options_.shared);
     const TransformerOptions sizes =
         model_options(options_, subwords.first.size(), subwords.second.size());
     const std::string begun_with = origin(options_, sizes, seed, text, team).dump();

@@ -1,11 +1,9 @@
-#include "chapters/13_real_translation/translate_command.hpp"
-
 #include <csignal>
 #include <iostream>
 #include <memory>
 
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/marian/marian.hpp"
-#include "chapters/13_real_translation/practice/run_state.hpp"
 #include "lib/io/text.hpp"
 #include "lib/io/unicode.hpp"
 
@@ -25,6 +23,9 @@ LineTranslator translator_of(TextModel model) {
         .never = {symbols.pad, symbols.start}};
 }
 
+namespace {
+
+/// The translator in a file or folder that `train` wrote, or in the folder of a model of Marian.
 LineTranslator load_translator(const std::filesystem::path& path) {
     namespace fs = std::filesystem;
     if (!fs::is_directory(path)) return translator_of(load_text_model(path));
@@ -38,8 +39,6 @@ LineTranslator load_translator(const std::filesystem::path& path) {
                     path.string(), RunFolder::model_name));
 }
 // [options]
-namespace {
-
 const std::map<std::string, Stopping> stops{
     {"full", Stopping::full}, {"usual", Stopping::usual}, {"proven", Stopping::proven}};
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <thread>
 
-#include "chapters/13_real_translation/train_command.hpp"
+#include "chapters/13_real_translation/commands.hpp"
 #include "chapters/14_on_many_machines/costs.hpp"
 #include "chapters/14_on_many_machines/data_parallel/ranks_team.hpp"
 #include "chapters/14_on_many_machines/ranks/local.hpp"

@@ -4,21 +4,13 @@
 #include <set>
 
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
-#include "chapters/13_real_translation/practice/training_report.hpp"
+#include "chapters/13_real_translation/practice/translator_in_training.hpp"
 #include "tests/13_real_translation/pairs.hpp"
 #include "tests/transformers.hpp"
 
 using namespace abh;
 
 namespace {
-
-std::vector<std::vector<Index>> epoch_of(TokenBatches& batches, Index epoch) {
-    batches.draw(epoch);
-    std::vector<std::vector<Index>> numbers;
-    for (Index i = 0; i < batches.count(); ++i)
-        numbers.emplace_back(batches[i].begin(), batches[i].end());
-    return numbers;
-}
 
 std::vector<Batch> batches_of(std::span<const IdPair> pairs,
                               std::initializer_list<std::vector<Index>> numbers) {
@@ -41,11 +33,10 @@ std::function<Validation(const Transformer&)> scripted(
 
 TEST_CASE("an epoch takes each pair once, in batches that have at most so many words") {
     const std::vector<IdPair> pairs = drawn_pairs(500, 5);
-    for (const Index tokens : {30, 100, 1000, 100000}) {
-        TokenBatches batches(pairs, tokens, 3);
+    for (const Index tokens : {30, 100, 1000, 100000})
         for (Index epoch = 1; epoch <= 3; ++epoch) {
             std::multiset<Index> seen;
-            for (const auto& numbers : epoch_of(batches, epoch)) {
+            for (const auto& numbers : token_batches(pairs, tokens, 3, epoch)) {
                 Index words = 0;
                 for (const Index n : numbers)
                     words += count_words(pairs[static_cast<std::size_t>(n)]);
@@ -56,40 +47,38 @@ TEST_CASE("an epoch takes each pair once, in batches that have at most so many w
             CHECK(seen.size() == 500);
             CHECK(std::set<Index>(seen.begin(), seen.end()).size() == 500);
         }
-    }
 }
 
 TEST_CASE("the order of an epoch's batches depends on the seed and the epoch alone") {
     const std::vector<IdPair> pairs = drawn_pairs(200, 6);
-    TokenBatches one(pairs, 60, 3), other(pairs, 60, 3), another(pairs, 60, 4);
-    const auto second = epoch_of(one, 2);
-    CHECK(epoch_of(one, 1) != second);
-    CHECK(epoch_of(other, 2) == second);  // without having drawn the first
-    CHECK(epoch_of(another, 2) != second);
+    const auto second = token_batches(pairs, 60, 3, 2);
+    CHECK(token_batches(pairs, 60, 3, 1) != second);
+    CHECK(token_batches(pairs, 60, 3, 2) == second);
+    CHECK(token_batches(pairs, 60, 4, 2) != second);
 }
 
 TEST_CASE("a batch is filled, with sentences of like lengths") {
     const std::vector<IdPair> pairs = drawn_pairs(2000, 7);
-    TokenBatches batches(pairs, 200, 3);
-    batches.draw(1);
+    const auto batches = token_batches(pairs, 200, 3, 1);
     Index words = 0, places = 0;
-    for (Index i = 0; i < batches.count(); ++i) {
-        const Batch batch = make_batch(pairs, batches[i], {});
+    for (const auto& numbers : batches) {
+        const Batch batch = make_batch(pairs, numbers, {});
         places += batch.source.ids.size() + batch.target_in.ids.size();
-        for (const Index n : batches[i]) words += count_words(pairs[static_cast<std::size_t>(n)]);
+        for (const Index n : numbers) words += count_words(pairs[static_cast<std::size_t>(n)]);
     }
     const auto of = [](Index a, Index b) {
         return static_cast<double>(a) / static_cast<double>(b);
     };
-    CHECK(of(words, 200 * batches.count()) > 0.8);
+    CHECK(of(words, 200 * std::ssize(batches)) > 0.8);
     CHECK(of(words, places) > 0.8);  // targets are sorted first, then sources
 }
 
 TEST_CASE("batches refuse a pair that is too long, and none at all") {
     const std::vector<IdPair> pairs{{{5, 6}, {7}}, {{5, 6, 7}, {8, 9}}};
-    CHECK_THROWS_WITH(TokenBatches(pairs, 6, 1), Contains("pair 1 has 7 words with its symbols"));
-    CHECK(TokenBatches(pairs, 7, 1).count() == 0);  // until an epoch is drawn
-    CHECK_THROWS_WITH(TokenBatches({}, 7, 1), Contains("no pair"));
+    CHECK_THROWS_WITH(token_batches(pairs, 6, 1, 1),
+                      Contains("pair 1 has 7 words with its symbols"));
+    CHECK(token_batches(pairs, 7, 1, 1).size() == 2);
+    CHECK_THROWS_WITH(token_batches({}, 7, 1, 1), Contains("no pair"));
 }
 
 TEST_CASE("sources end with the end symbol, targets follow the start symbol, pads come last") {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "chapters/13_real_translation/commands.hpp"
-#include "chapters/13_real_translation/scores/intervals.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "lib/io/files.hpp"
 #include "tests/support.hpp"
 

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <thread>
 
-#include "chapters/13_real_translation/translate_command.hpp"
+#include "chapters/13_real_translation/commands.hpp"
 #include "lib/io/unicode.hpp"
 #include "lib/way.hpp"
 #include "tests/catch.hpp"

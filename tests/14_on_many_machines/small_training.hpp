@@ -21,10 +21,8 @@ inline abh::TransformerOptions small(abh::Real dropout = abh::Real(0.1)) {
 inline std::vector<abh::Batch> drawn_batches() {
     const std::vector<abh::IdPair> pairs = drawn_pairs(60, 9);
     std::vector<abh::Batch> batches;
-    abh::TokenBatches cut(pairs, 70, 3);
-    cut.draw(1);
-    for (abh::Index i = 0; i < cut.count(); ++i)
-        batches.push_back(abh::make_batch(pairs, cut[i], {}));
+    for (const auto& numbers : abh::token_batches(pairs, 70, 3, 1))
+        batches.push_back(abh::make_batch(pairs, numbers, {}));
     if (abh::way() == abh::Way::cuda) batches.resize(6);  // the emulated device is slow
     return batches;
 }

@@ -39,15 +39,11 @@ void take_weights(const TensorFile& file, Transformer& model) {
         p.parameter->assign(file.tensors.at(p.name));
 }
 
-namespace {
-
-std::string note(const TensorFile& file, const char* name) {
+const std::string& note(const TensorFile& file, const std::string& name) {
     const auto found = file.metadata.find(name);
     require(found != file.metadata.end(), "no {} in its notes", name);
     return found->second;
 }
-
-}  // namespace
 
 Transformer model_of(const TensorFile& file) {
     const TransformerOptions options = transformer_options(note(file, "options"));

@@ -28,6 +28,8 @@ void require_weights(const TensorFile& file, Transformer& model);
 /// Copies a file's weights into the model.
 /// @throws std::invalid_argument as `require_weights` does, before anything is copied
 void take_weights(const TensorFile& file, Transformer& model);
+/// The text of a file's note. @throws std::invalid_argument naming the note if it is missing
+const std::string& note(const TensorFile& file, const std::string& name);
 /// The model with a file's options and weights.
 /// @throws std::invalid_argument naming what is missing or does not fit
 Transformer model_of(const TensorFile& file);

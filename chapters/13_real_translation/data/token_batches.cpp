@@ -6,66 +6,61 @@
 #include <utility>
 
 namespace abh {
-// [batches]
-TokenBatches::TokenBatches(std::span<const IdPair> pairs, Index tokens, std::uint64_t seed)
-    : pairs_(pairs),
-      tokens_(tokens),
-      random_(seed),
-      of_pairs_(random_.stream()),
-      of_batches_(random_.stream()) {
-    require(!pairs.empty(), "batches: there are no pairs to train on");
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-        require(count_words(pairs[i]) <= tokens,
-                "batches: pair {} has {} words with its symbols, but a batch takes {}", i,
-                count_words(pairs[i]), tokens);
-    order_.resize(pairs.size());
+// [cut]
+namespace {
+
+/// Sorts pairs by length, and cuts them wherever a batch would have too many words.
+void add_batches(std::span<const IdPair> pairs, Index tokens, std::vector<Index> window,
+                 std::vector<std::vector<Index>>& batches) {
+    std::ranges::stable_sort(window, {}, [&](Index number) {  // equal lengths stay in random order
+        const IdPair& pair = pairs[static_cast<std::size_t>(number)];
+        return std::pair(pair.target.size(), pair.source.size());
+    });
+    Index words = tokens;
+    for (const Index number : window) {
+        const Index more = count_words(pairs[static_cast<std::size_t>(number)]);
+        words += more;
+        if (words > tokens) {
+            batches.emplace_back();
+            words = more;
+        }
+        batches.back().push_back(number);
+    }
 }
 
-void TokenBatches::draw(Index epoch) {
-    random_.go_to(static_cast<std::uint64_t>(epoch));
-    std::iota(order_.begin(), order_.end(), Index{0});
-    shuffle(order_, of_pairs_);
-    cut_.clear();
-    const Index window = 64 * tokens_;  // words of random pairs, which are then sorted by length
+std::vector<Index> shuffled(std::size_t n, const Stream& stream) {
+    std::vector<Index> numbers(n);
+    std::iota(numbers.begin(), numbers.end(), Index{0});
+    shuffle(numbers, stream);
+    return numbers;
+}
+
+}  // namespace
+// [batches]
+std::vector<std::vector<Index>> token_batches(std::span<const IdPair> pairs, Index tokens,
+                                              std::uint64_t seed, Index epoch) {
+    require(!pairs.empty(), "batches: there are no pairs to train on");
+    Random random(seed);
+    const Stream of_pairs = random.stream(), of_batches = random.stream();
+    random.go_to(static_cast<std::uint64_t>(epoch));
+    std::vector<std::vector<Index>> by_length, batches;
+    std::vector<Index> window;  // random pairs, which are then sorted by length
     Index words = 0;
-    std::size_t first = 0;
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-        words += count_words(pairs_[static_cast<std::size_t>(order_[i])]);
-        if (words < window && i + 1 < order_.size()) continue;
-        cut(first, i + 1);
-        first = i + 1;
+    for (const Index number : shuffled(pairs.size(), of_pairs)) {
+        const Index more = count_words(pairs[static_cast<std::size_t>(number)]);
+        require(more <= tokens,
+                "batches: pair {} has {} words with its symbols, but a batch takes {}", number,
+                more, tokens);
+        window.push_back(number);
+        words += more;
+        if (words < 64 * tokens) continue;
+        add_batches(pairs, tokens, std::exchange(window, {}), by_length);
         words = 0;
     }
-    batches_.resize(cut_.size());
-    std::iota(batches_.begin(), batches_.end(), Index{0});
-    shuffle(batches_, of_batches_);
-}
-
-std::span<const Index> TokenBatches::operator[](Index i) const {
-    return cut_[static_cast<std::size_t>(batches_[static_cast<std::size_t>(i)])];
-}
-// [cut]
-/// Sorts a window of the order by length, and cuts it wherever a batch would have too many words.
-void TokenBatches::cut(std::size_t first, std::size_t end) {
-    const std::span<Index> window = std::span(order_).subspan(first, end - first);
-    const auto lengths = [&](Index number) {
-        const IdPair& pair = pairs_[static_cast<std::size_t>(number)];
-        return std::pair(pair.target.size(), pair.source.size());
-    };
-    std::stable_sort(window.begin(), window.end(),  // equal lengths stay in their random order
-                     [&](Index a, Index b) { return lengths(a) < lengths(b); });
-    std::size_t begin = 0;
-    Index words = 0;
-    for (std::size_t i = 0; i < window.size(); ++i) {
-        const Index more = count_words(pairs_[static_cast<std::size_t>(window[i])]);
-        if (words + more > tokens_) {
-            cut_.push_back(window.subspan(begin, i - begin));
-            begin = i;
-            words = 0;
-        }
-        words += more;
-    }
-    cut_.push_back(window.subspan(begin));
+    add_batches(pairs, tokens, window, by_length);
+    for (const Index i : shuffled(by_length.size(), of_batches))
+        batches.push_back(std::move(by_length[static_cast<std::size_t>(i)]));
+    return batches;
 }
 // [a batch]
 namespace {

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "chapters/09_training/model/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
 
@@ -27,7 +26,7 @@ namespace {
 
 /// The progress that a state has as JSON. Refuses numbers that no run writes.
 RunProgress progress_in(const TensorFile& state) {
-    const std::string text = note(state.metadata, "progress");
+    const std::string text = note(state, "progress");
     const json object = strict_json(text, {.depth = 4});
     constexpr std::int64_t most = std::int64_t{1} << 50;  // so that sums of a few do not overflow
     for (const json& value : object.flatten())
@@ -66,7 +65,7 @@ std::optional<Difference> first_difference(const std::string& now, const std::st
 }
 // [go on]
 void go_on_from(const TensorFile& state, TrainingRun& run, const std::string& origin) {
-    if (const auto other = first_difference(origin, note(state.metadata, "origin")))
+    if (const auto other = first_difference(origin, note(state, "origin")))
         require(false, "{} is {}, and was {} when the run began; restore it, or leave out --resume",
                 other->name, other->now, other->before);
     std::vector<Tensor> memory;

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "chapters/13_real_translation/practice/notes.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "chapters/13_real_translation/practice/training_run.hpp"
-#include "lib/io/safetensors.hpp"
 
 namespace abh {
 // [state]

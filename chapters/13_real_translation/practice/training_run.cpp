@@ -30,9 +30,11 @@ TrainingRun::TrainingRun(Transformer& model, std::span<const IdPair> train, cons
       train_(train),
       symbols_(symbols),
       options_(options),
-      batches_(train, options.tokens, model.random().seed()),
-      trainer_(team.trainer(model, options.training)) {
-    batches_.draw(progress_.epoch);
+      batches_(batches_of(1)),
+      trainer_(team.trainer(model, options.training)) {}
+
+std::vector<std::vector<Index>> TrainingRun::batches_of(Index epoch) const {
+    return token_batches(train_, options_.tokens, model_.random().seed(), epoch);
 }
 // [step]
 StepResult TrainingRun::step() {
@@ -40,8 +42,9 @@ StepResult TrainingRun::step() {
     std::vector<Batch> batches;
     Index tokens = 0;
     for (Index i = 0; i < options_.accumulate && !epoch_over(); ++i, ++p.batch) {
-        batches.push_back(make_batch(train_, batches_[p.batch], symbols_));
-        for (const Index number : batches_[p.batch])
+        const std::vector<Index>& numbers = batches_[static_cast<std::size_t>(p.batch)];
+        batches.push_back(make_batch(train_, numbers, symbols_));
+        for (const Index number : numbers)
             tokens += count_words(train_[static_cast<std::size_t>(number)]);
     }
 
@@ -87,7 +90,7 @@ EpochReport TrainingRun::end_epoch(const Validation& validation) {
                                                  : 0});
     p.loss_sum = p.epoch_seconds = 0;
     p.target_words = p.tokens = p.batch = 0;
-    batches_.draw(++p.epoch);
+    batches_ = batches_of(++p.epoch);
     return p.epochs.back();
 }
 
@@ -130,12 +133,12 @@ std::optional<std::string> TrainingRun::over() const {
 // [go on]
 void TrainingRun::go_on(const RunProgress& progress, std::span<const Tensor> memory) {
     require(progress.epoch >= 1, "progress: epoch {}, expected 1 or more", progress.epoch);
-    batches_.draw(progress.epoch);
-    const bool fits =
-        progress.batch <= batches() && (progress.batch == 0 || progress.target_words > 0);
-    if (!fits) batches_.draw(progress_.epoch);
-    require(fits, "progress: batch {} of an epoch of {}, with {} words", progress.batch, batches(),
-            progress.target_words);
+    std::vector<std::vector<Index>> batches = batches_of(progress.epoch);
+    require(
+        progress.batch <= std::ssize(batches) && (progress.batch == 0 || progress.target_words > 0),
+        "progress: batch {} of an epoch of {}, with {} words", progress.batch, batches.size(),
+        progress.target_words);
+    batches_ = std::move(batches);
     progress_ = progress;
     model_.random().go_to(progress.random_step);
     trainer_->remember(memory, progress.step);

@@ -80,7 +80,7 @@ public:
     /// @throws std::runtime_error saying what to change if loss or gradients are not finite; the
     ///         weights are then still those from before the step
     StepResult step();
-    bool epoch_over() const { return progress_.batch == batches_.count(); }
+    bool epoch_over() const { return progress_.batch == batches(); }
     /// Ends the epoch. @return what is known about it
     EpochReport end_epoch(const Validation& validation);
     /// Why the run ends here, between two epochs, or nothing if it goes on.
@@ -91,7 +91,7 @@ public:
     const RunOptions& options() const { return options_; }
     const RunProgress& progress() const { return progress_; }
     /// How many batches an epoch has.
-    Index batches() const { return batches_.count(); }
+    Index batches() const { return std::ssize(batches_); }
     /// Adds the time that some work took, by the clock of the team's first process.
     void took(double seconds, bool training);
     /// Goes on from `progress`, in its epoch's order of batches.
@@ -100,6 +100,7 @@ public:
     void go_on(const RunProgress& progress, std::span<const Tensor> memory);
 
 private:
+    std::vector<std::vector<Index>> batches_of(Index epoch) const;
     void require_finite(double loss, double norm) const;
 
     Transformer& model_;
@@ -107,7 +108,7 @@ private:
     std::span<const IdPair> train_;
     Symbols symbols_;
     RunOptions options_;
-    TokenBatches batches_;
+    std::vector<std::vector<Index>> batches_;  ///< of the epoch in progress
     std::unique_ptr<TeamTrainer> trainer_;
     RunProgress progress_;
 };

@@ -4,21 +4,21 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
-#include "chapters/13_real_translation/practice/train_options.hpp"
 #include "chapters/13_real_translation/practice/training_data.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
-// [scoring]
-/// Text from these subwords, scored by BLEU with the tokenization that the options name; both must
-/// outlive it.
-TextScoring scoring_of(const Subwords& subwords, const TrainOptions& options);
+// [progress]
+/// "1:02:03", "2:03".
+std::string clock_text(double seconds);
 // [translator]
 /// A translator in training, with everything that its run reads, writes and says.
 struct TranslatorInTraining {
@@ -37,7 +37,11 @@ struct TranslatorInTraining {
     /// The loss of a model that knows only the words' frequencies.
     double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
                                        static_cast<double>(options.run.training.smoothing));
-    TextScoring scoring = scoring_of(subwords.second, options);
+    TextScoring scoring{
+        [this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
+        [this](std::span<const std::string> texts, std::span<const std::string> references) {
+            return bleu(texts, references, {options.tokenization});
+        }};
     Index dev = static_cast<Index>(data.dev.ids.size());
     std::set<Index> kept = {};  ///< the epochs whose weights the run will need at its end
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "chapters/13_real_translation/practice/notes.hpp"
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
 #include "lib/io/files.hpp"
