@@ -3,9 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "chapters/13_real_translation/practice/run_state.hpp"
-#include "chapters/13_real_translation/practice/text_model.hpp"
-#include "chapters/13_real_translation/practice/training_data.hpp"
+#include "chapters/13_real_translation/practice/translator_in_training.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
 #include "lib/program/options.hpp"
 #include "lib/program/output.hpp"

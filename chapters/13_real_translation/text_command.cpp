@@ -9,7 +9,7 @@
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/data/text.hpp"
-#include "chapters/13_real_translation/scores/scores.hpp"
+#include "chapters/13_real_translation/scores/bleu.hpp"
 #include "chapters/13_real_translation/subwords/byte_pairs.hpp"
 #include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/files.hpp"

@@ -17,10 +17,9 @@ LineTranslator translator_of(TextModel model) {
         .model = std::move(model.model),
         .encode = [source](const std::string& text) { return source->encode(tidy(text)); },
         .decode = [target](std::span<const std::int32_t> ids) { return tidy(target->decode(ids)); },
-        .source_end = symbols.end,
-        .start = symbols.start,
-        .end = symbols.end,
-        .never = {symbols.pad, symbols.start}};
+        .search = {.start = symbols.start,
+                   .end = symbols.end,
+                   .never = {symbols.pad, symbols.start}}};
 }
 
 namespace {

@@ -79,7 +79,7 @@ TEST_CASE("a source's pads are hidden, and those of a target are words") {
     const Pass pass = pass_of("one_table");
     const MarianConfig config = read_marian_config(golden / "one_table");
     const Transformer model = load_marian_model(golden / "one_table", config);
-    CHECK(config.start == config.model.pad);
+    CHECK(config.search.start == config.model.pad);
     CHECK_FALSE(config.model.mask_target_pads);
     Ids longer({pass.src.dim(0), pass.src.dim(1) + 3});
     longer.fill(config.model.pad);
@@ -101,7 +101,7 @@ TEST_CASE("ids come from vocab.json, as the library's tokenizer has them") {
             CAPTURE(text);
             std::vector<std::int32_t> ids = words.encode(text);
             as_sentencepiece = as_sentencepiece && ids == pieces.encode(text);
-            ids.push_back(config.end);
+            ids.push_back(config.search.end);
             CHECK(ids == sentence["ids"].get<std::vector<std::int32_t>>());
         }
         CHECK_FALSE(as_sentencepiece);

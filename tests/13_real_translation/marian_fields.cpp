@@ -15,7 +15,7 @@ TEST_CASE("tokens are those of the library's tokenizer, whichever file names the
     MarianConfig config = read_marian_config(golden / "half");
     config.model.src_words = config.model.tgt_words = 113;  // there is room for four more
     const auto with_end = [&](std::vector<std::int32_t> ids) {
-        ids.push_back(config.end);
+        ids.push_back(config.search.end);
         return ids;
     };
     int refused = 0;
@@ -79,9 +79,9 @@ TEST_CASE("a token without a row in the model's table is refused with the way to
 TEST_CASE("the search is generation_config.json's, or config.json's if there is no such file") {
     const Folder folder;
     const fs::path model = copy_of("one_table", folder), search = model / "generation_config.json";
-    CHECK(read_marian_config(model).never == std::set<std::int32_t>{108});
+    CHECK(read_marian_config(model).search.never == std::set<std::int32_t>{108});
     put(search, R"({"bad_words_ids": [[108], [5], [0]]})");  // the end may always be said
-    CHECK(read_marian_config(model).never == std::set<std::int32_t>{5, 108});
+    CHECK(read_marian_config(model).search.never == std::set<std::int32_t>{5, 108});
     put(search, R"({"bad_words_ids": [[109]]})");
     CHECK_THAT(refusal(model), Contains("generation_config.json") && Contains("one id below 109"));
     put(search, R"({"bad_words_ids": [[1, 2]]})");
@@ -107,8 +107,8 @@ std::string outcome(const fs::path& folder, bool with_words) {
         const MarianConfig c = read_marian_config(folder);
         const BeamOptions& s = c.search;
         json found{{"options", to_json(c.model)},
-                   {"symbols", {c.start, c.end}},
-                   {"never", c.never},
+                   {"symbols", {s.start, s.end}},
+                   {"never", s.never},
                    {"renormalize", c.renormalize},
                    {"search", {s.beam, s.max_words, s.length_penalty, s.stopping}}};
         if (with_words) {

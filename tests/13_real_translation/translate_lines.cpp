@@ -43,10 +43,7 @@ LineTranslator letter_model(std::uint64_t seed = 1) {
                         text += id < 4 ? '?' : static_cast<char>('a' + id - 4);
                     return text;
                 },
-            .source_end = 3,
-            .start = 2,
-            .end = 3,
-            .never = {0, 2}};
+            .search = {.start = 2, .end = 3, .never = {0, 2}}};
 }
 
 /// What a file of this content becomes.

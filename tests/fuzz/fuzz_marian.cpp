@@ -10,9 +10,10 @@ namespace {
 void expect_possible(const MarianConfig& config) {
     const TransformerOptions& o = config.model;
     const auto is_word = [&](std::int32_t id) { return id >= 0 && id < o.tgt_words; };
-    fuzz::expect(is_word(config.start) && is_word(config.end) && config.end < o.src_words,
+    fuzz::expect(is_word(config.search.start) && is_word(config.search.end) &&
+                     config.search.end < o.src_words,
                  "a symbol beyond the vocabulary");
-    fuzz::expect(std::ranges::all_of(config.never, is_word), "an id beyond the vocabulary");
+    fuzz::expect(std::ranges::all_of(config.search.never, is_word), "an id beyond the vocabulary");
     fuzz::expect(to_json(transformer_options(to_json(o))) == to_json(o), "options change");
 }
 

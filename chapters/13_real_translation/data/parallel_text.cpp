@@ -45,11 +45,6 @@ template <class... Args>
         fmt::format("{}: {}", path.string(), fmt::format(why, std::forward<Args>(args)...)));
 }
 
-/// A file's line, as messages name it.
-Path at_line(const Path& path, std::size_t number) {
-    return fmt::format("{}:{}", path.string(), number);
-}
-
 /// The text in a file, unpacked if it is gzip.
 std::string unpacked(const Path& path, std::size_t most_bytes) {
     constexpr unsigned block = 1 << 16;
@@ -134,8 +129,8 @@ std::vector<TextPair> from_columns(const PairFiles& files, const TextLimits& lim
         const std::vector<std::string_view> columns = columns_of(line);
         const auto there = static_cast<Index>(columns.size());
         if (there < wanted)
-            fail(at_line(files.source, pairs.size()), "{} column{}, but column {} is wanted", there,
-                 there == 1 ? "" : "s", wanted);
+            fail(fmt::format("{}:{}", files.source.string(), pairs.size()),
+                 "{} column{}, but column {} is wanted", there, there == 1 ? "" : "s", wanted);
         const auto column = [&](Index i) {
             return std::string(columns[static_cast<std::size_t>(i) - 1]);
         };

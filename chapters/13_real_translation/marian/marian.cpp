@@ -48,12 +48,10 @@ std::filesystem::path find_weights(const std::filesystem::path& folder) {
 /// A file's tensors, taken one by one.
 class Weights {
 public:
-    explicit Weights(const std::filesystem::path& path)
-        : path_(path), file_(load_safetensors(path)) {}
-
-    /// Must be called before a model is made, so that a file cannot make us ask for more memory
-    /// than a few times its own size.
-    void require_enough(const TransformerOptions& options) const {
+    /// Made before the model, so that a file cannot make us ask for more memory than a few times
+    /// its own size.
+    Weights(const std::filesystem::path& path, const TransformerOptions& options)
+        : path_(path), file_(load_safetensors(path)) {
         try {
             require_plausible(options, file_);
         } catch (const std::invalid_argument& error) {
@@ -99,7 +97,8 @@ const std::string shared_table = "model.shared.weight",
                   output_table = "lm_head.weight", last_bias = "final_logits_bias";
 
 /// Loads the tables of words and the last bias. The library writes a shared table only once, under
-/// one of its names, but older versions repeat it.
+/// one of its names, but older versions repeat it. The tables of positions are computed; a file
+/// that also has them, perhaps in 16 bits, must agree.
 void load_tables(Transformer& model, Weights& weights) {
     const TransformerOptions& o = model.options();
     const Shape source = model.src_embed.table.value.shape(),
@@ -122,10 +121,7 @@ void load_tables(Transformer& model, Weights& weights) {
     if (weights.has(last_bias))
         model.output.bias.assign(
             weights.take({last_bias}, {1, o.tgt_words}).reshape({o.tgt_words}));
-}
 
-/// The tables of positions are computed. A file that also has them, perhaps in 16 bits, must agree.
-void check_positions(const Transformer& model, Weights& weights) {
     constexpr double bound = 1.0 / 256;  // BF16 changes numbers up to 1 by at most 1/512
     weights.expect_copy("model.encoder.embed_positions.weight", model.src_positions.table.value,
                         bound);
@@ -136,17 +132,15 @@ void check_positions(const Transformer& model, Weights& weights) {
 }  // namespace
 // [model]
 Transformer load_marian_model(const std::filesystem::path& folder, const MarianConfig& config) {
-    Weights weights(find_weights(folder));
-    weights.require_enough(config.model);
+    Weights weights(find_weights(folder), config.model);
     Transformer model(config.model, Random(0));
     load_tables(model, weights);
-    check_positions(model, weights);
     for (const auto& [name, parameter] : parameters_of(model))
         if (name.starts_with("encoder.") || name.starts_with("decoder."))
             parameter->assign(weights.take({marian_name(name)}, parameter->value.shape()));
     weights.expect_no_more();
     if (config.renormalize)
-        for (const std::int32_t word : config.never)
+        for (const std::int32_t word : config.search.never)
             model.output.bias.value(word) = Real(-1e30);  // its probability is 0
     return model;
 }
@@ -157,10 +151,6 @@ LineTranslator marian_translator(const std::filesystem::path& folder) {
     return {.model = load_marian_model(folder, config),
             .encode = [words](const std::string& text) { return words->encode(text); },
             .decode = [words](std::span<const std::int32_t> ids) { return words->decode(ids); },
-            .source_end = config.end,
-            .start = config.start,
-            .end = config.end,
-            .never = config.never,
             .search = config.search,
             .remarks = unknown_fields(folder)};
 }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -14,10 +13,8 @@ namespace abh {
 /// What config.json says about a model of Marian that the transformers library saved.
 struct MarianConfig {
     TransformerOptions model;
-    std::int32_t start = 0, end = 0;    ///< symbols; a source ends with `end`, too
-    std::set<std::int32_t> never = {};  ///< words that may not be said, such as padding
-    bool renormalize = false;           ///< only the other words share the probability
-    BeamOptions search = {};            ///< beam, limit, length penalty and stopping, where asked
+    bool renormalize = false;  ///< only words that may be said share the probability
+    BeamOptions search = {};   ///< symbols, what may not be said, and what a file says of the rest
 };
 
 /// Reads config.json and, if there is one, generation_config.json; if there is none, config.json

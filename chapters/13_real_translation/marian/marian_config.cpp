@@ -55,13 +55,13 @@ Stopping stopping(const Fields& f) {
 void read_search(const Fields& f, MarianConfig& config) {
     f.require_usual("generation_config.json");
     const Index n_words = config.model.tgt_words;
-    for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.start},
-                                   {"eos_token_id", config.end},
+    for (const auto& [name, id] : {std::pair{"decoder_start_token_id", config.search.start},
+                                   {"eos_token_id", config.search.end},
                                    {"pad_token_id", config.model.pad}})
         if (f.has(name)) f.expect(symbol(f, name, n_words) == id, name, "{} as in config.json", id);
     config.renormalize = f.flag("renormalize_logits", false);
-    add_never(f, n_words, config.end, config.never);
     BeamOptions& search = config.search;
+    add_never(f, n_words, search.end, search.never);
     if (f.has("num_beams")) search.beam = f.number("num_beams", 1, 1000);
     if (f.has("max_length"))  // the start symbol counts there
         search.max_words = f.number("max_length", 2, 100'001) - 1;
@@ -106,9 +106,9 @@ MarianConfig read_marian_config(const std::filesystem::path& folder) {
     const Index both = std::min(o.src_words, o.tgt_words);
     o.pad = symbol(f, "pad_token_id", both);
     o.mask_target_pads = false;  // the start symbol is the pad
-    config.start = symbol(f, "decoder_start_token_id", o.tgt_words);
-    config.end = symbol(f, "eos_token_id", both);
-    config.never = {o.pad};
+    config.search.start = symbol(f, "decoder_start_token_id", o.tgt_words);
+    config.search.end = symbol(f, "eos_token_id", both);
+    config.search.never = {o.pad};
     const std::filesystem::path search = folder / "generation_config.json";
     read_search(std::filesystem::exists(search) ? Fields(search) : f, config);
     return config;

@@ -129,20 +129,12 @@ constexpr FieldRule rules[] = {
      "the only field that the library reads, and only if tokenizer_config.json has no list"},
 };
 // [known]
-/// Calls `use` with each of a rule's names.
-template <class Use>
-void for_names(const FieldRule& rule, const Use& use) {
-    std::istringstream names{std::string(rule.names)};
-    for (std::string name; names >> name;) use(std::string_view(name));
-}
-
 bool names_it(const FieldRule& rule, std::string_view field) {
-    bool found = false;
-    for_names(rule, [&](std::string_view name) {
-        found =
-            found || name == field || (name.starts_with('*') && field.ends_with(name.substr(1)));
-    });
-    return found;
+    std::istringstream names{std::string(rule.names)};
+    for (std::string name; names >> name;)
+        if (name == field || (name.starts_with('*') && field.ends_with(name.substr(1))))
+            return true;
+    return false;
 }
 
 /// Values as text: `0 or 1`, or `none`.

@@ -68,9 +68,8 @@ public:
     bool flag(const char* field) const { return file_of(field).flag(field, false); }
     /// The token with a name such as eos_token; without text if there is none.
     Token named(const std::string& name) const;
-    /// Calls `use(token, id)` for tokens whose ids are listed.
-    template <class Use>
-    void for_listed(const Use& use) const;
+    /// The tokens whose ids are listed, with these ids as the files have them.
+    std::vector<std::pair<Token, json>> listed() const;
     /// The special tokens. Those without an id get the next ones, in this order.
     std::vector<Token> special() const;
 
@@ -92,19 +91,21 @@ Token TokenFiles::named(const std::string& name) const {
     return {found == usual.end() ? "" : found->second, vocabulary_};
 }
 
-template <class Use>
-void TokenFiles::for_listed(const Use& use) const {
+std::vector<std::pair<Token, json>> TokenFiles::listed() const {
+    std::vector<std::pair<Token, json>> all;
     if (constexpr const char* list = "added_tokens_decoder"; settings_.has(list)) {
         settings_.expect(settings_.value(list).is_object(), list, "an object");
         for (const auto& [id, token] : settings_.value(list).items())
-            use(Token{text_of(settings_, token), settings_.path()},
-                json::parse(id, nullptr, false));
+            all.emplace_back(Token{text_of(settings_, token), settings_.path()},
+                             json::parse(id, nullptr, false));
     }
-    for (const auto& [text, id] : added_.all().items()) use(Token{text, added_.path()}, id);
-    if (!fast_.has("added_tokens")) return;
+    for (const auto& [text, id] : added_.all().items())
+        all.emplace_back(Token{text, added_.path()}, id);
+    if (!fast_.has("added_tokens")) return all;
     for (const json& token : fast_.value("added_tokens"))
-        use(Token{text_of(fast_, token), fast_.path()},
-            token.is_object() ? token.value("id", json()) : json());
+        all.emplace_back(Token{text_of(fast_, token), fast_.path()},
+                         token.is_object() ? token.value("id", json()) : json());
+    return all;
 }
 
 std::vector<Token> TokenFiles::special() const {
@@ -161,7 +162,7 @@ Tokens read_tokens(const TokenFiles& files, const PieceIds& vocabulary, Index n_
         tokens.ids[token.text] = number;
         next += !vocabulary.contains(token.text);
     };
-    files.for_listed(add);
+    for (const auto& [token, id] : files.listed()) add(token, id);
     for (const Token& token : files.special()) {
         const auto piece = vocabulary.find(token.text);
         const bool is_piece = piece != vocabulary.end();
@@ -209,7 +210,7 @@ MarianWords::MarianWords(const std::filesystem::path& folder, const MarianConfig
     if (!ids_.contains(unknown)) refuse(vocabulary, "no piece {}", unknown);
     unknown_ = ids_.at(unknown);
     const Tokens tokens = read_tokens(files, ids_, config.model.src_words);
-    require_id(files.named("eos_token"), tokens, "eos_token", config.end);
+    require_id(files.named("eos_token"), tokens, "eos_token", config.search.end);
     require_id(files.named("pad_token"), tokens, "pad_token", config.model.pad);
     for (const auto& [text, id] : tokens.ids) {
         ids_[text] = id;

@@ -14,15 +14,6 @@ double clip_gradients(const Parameters& parameters, Real largest) {
     return norm;
 }
 // [construct]
-TrainingOptions translator_training() {
-    return {.epochs = 28,
-            .optimizer = "adam",
-            .learning_rate = Real(1e-3),
-            .warmup = 400,
-            .beta2 = Real(0.98),
-            .smoothing = Real(0.1)};
-}
-
 TrainingRun::TrainingRun(Transformer& model, std::span<const IdPair> train, const Symbols& symbols,
                          const RunOptions& options, const Team& team)
     : model_(model),

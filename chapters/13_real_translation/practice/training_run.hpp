@@ -13,12 +13,14 @@
 
 namespace abh {
 // [options]
-/// Chapter 9's options of a training, for a translator: 28 epochs, Adam, warm-up, label smoothing.
-TrainingOptions translator_training();
-
-/// The same options, and those that a long run adds.
+/// Chapter 9's options of a training, with a translator's values, and those that a long run adds.
 struct RunOptions {
-    TrainingOptions training = translator_training();  ///< `epochs` is the most of them
+    TrainingOptions training{.epochs = 28,  ///< the most of them
+                             .optimizer = "adam",
+                             .learning_rate = Real(1e-3),
+                             .warmup = 400,
+                             .beta2 = Real(0.98),
+                             .smoothing = Real(0.1)};
     Index tokens = 2048;   ///< the most words of a batch, instead of a number of pairs
     Index accumulate = 1;  ///< batches per step
     Real clip = 1;         ///< the largest norm of all gradients; 0: no limit

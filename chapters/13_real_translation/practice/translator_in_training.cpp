@@ -128,7 +128,8 @@ void TranslatorInTraining::train() {
         run.end_epoch(validation);
         bar.clear();
         print_epoch(p.epochs.back(), validation, samples);
-        say(explain_bad_epoch(p.epochs, known_loss, options.run.training));
+        const std::string bad = explain_bad_epoch(p.epochs, known_loss, options.run.training);
+        if (!bad.empty() && team.first()) fmt::print(stderr, "{}\n", bad);
         folder.save(folder.epoch_file(p.epochs.back().epoch), weights_of(model, notes));
         kept = last_epochs();
         kept.insert(p.best().epoch);
@@ -286,16 +287,15 @@ void TranslatorInTraining::report() {
     if (data.test.ids.empty()) return;
     section("Sentences that nothing was chosen by");
     const Validation test = validated(data.test);
-    const double score = bleu(test.translations, data.test.references, {options.tokenization});
     fmt::print("{} pairs: loss {:.3f}, perplexity {:.2f}, BLEU {:.2f}\n{}\n{}",
-               data.test.ids.size(), test.loss, std::exp(test.loss), score,
+               data.test.ids.size(), test.loss, std::exp(test.loss), test.score,
                signature_of({options.tokenization}), data.test.beside);
     folder.save_texts("source", data.test.sources);
     folder.save_texts("reference", data.test.references);
     folder.save_texts("translation", test.translations);
     results.set_varying("test_loss", test.loss);
     results.set_varying("test_perplexity", std::exp(test.loss));
-    results.set_varying("test_bleu", score);
+    results.set_varying("test_bleu", test.score);
 
     section("Sentences and their translations");
     show_samples(data.test, test.translations, 8);

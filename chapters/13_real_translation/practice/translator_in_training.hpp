@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -11,11 +10,32 @@
 
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/13_real_translation/practice/text_model.hpp"
-#include "chapters/13_real_translation/practice/training_data.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
+// [options]
+/// What `./book run 13` trains, on which text, and where it keeps the result.
+struct TrainOptions {
+    std::string train, dev, test;  ///< as for `PairFiles::parse`; no `train`: Tatoeba's sentences
+    std::filesystem::path folder;  ///< if empty: `NAME-seedN` among the checkpoints
+    bool quick = false, resume = false;
+    double save_minutes = 5;           ///< between two states
+    Index average = 4;                 ///< how many of the last epochs' weights are averaged
+    std::string tokenization = "13a";  ///< of BLEU
+    Index pieces = 6000;               ///< the most of each vocabulary
+    bool shared = false;               ///< one vocabulary for both languages
+    Index d_model = 256, d_ff = 512, n_heads = 4, n_layers = 3;
+    Real dropout = Real(0.2);
+    RunOptions run;
+};
+// [data]
+/// Pairs to train on, to choose by and to report on, as ids.
+struct TranslationData {
+    std::vector<IdPair> train;
+    HeldOut dev, test;
+    Index too_long = 0;  ///< training pairs left out because the model has too few positions
+};
 // [progress]
 /// "1:02:03", "2:03".
 std::string clock_text(double seconds);
@@ -63,12 +83,6 @@ struct TranslatorInTraining {
 
     Validation validated(const HeldOut& pairs) const {
         return validate(model, pairs, symbols, scoring, team);
-    }
-    /// Prints a line to the error stream, once for all processes.
-    void say(const std::string& line) const {
-        if (line.empty() || !team.first()) return;
-        std::fflush(stdout);
-        fmt::print(stderr, "{}\n", line);
     }
     /// The last epochs, whose weights are averaged.
     std::set<Index> last_epochs() const {

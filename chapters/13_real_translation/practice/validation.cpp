@@ -1,6 +1,7 @@
 #include "chapters/13_real_translation/practice/validation.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "chapters/09_training/loss/vocabulary_loss.hpp"
@@ -57,22 +58,13 @@ std::vector<std::vector<std::int32_t>> share_sentences(std::span<const IdPair> p
         std::vector<const std::vector<std::int32_t>*> sources;
         for (const Index number : batches[static_cast<std::size_t>(b)])
             sources.push_back(&pairs[static_cast<std::size_t>(number)].source);
-        std::vector<std::int32_t> ids;  // for each sentence, how many ids, then the ids
-        for (const auto& translation : translate(sources)) {
-            ids.push_back(static_cast<std::int32_t>(translation.size()));
-            ids.insert(ids.end(), translation.begin(), translation.end());
-        }
-        return to_bytes(ids);
+        return nlohmann::json(translate(sources)).dump();
     });
     std::vector<std::vector<std::int32_t>> translations(pairs.size());
     for (std::size_t b = 0; b < batches.size(); ++b) {
-        const std::vector<std::int32_t> ids = from_bytes<std::int32_t>(found[b]);
-        auto at = ids.begin();
-        for (const Index number : batches[b]) {
-            const auto end = at + 1 + *at;
-            translations[static_cast<std::size_t>(number)].assign(at + 1, end);
-            at = end;
-        }
+        const auto of_batch = nlohmann::json::parse(found[b]);
+        for (std::size_t i = 0; i < batches[b].size(); ++i)
+            of_batch[i].get_to(translations[static_cast<std::size_t>(batches[b][i])]);
     }
     return translations;
 }

@@ -2,10 +2,22 @@
 
 #include <array>
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
-#include "chapters/13_real_translation/scores/scores.hpp"
+#include "lib/tensor.hpp"
 
 namespace abh {
+// [words]
+using Words = std::vector<std::string>;
+
+/// The words of a line of UTF-8, as a score counts them.
+/// @param tokenization  a name that sacrebleu uses: "13a" separates signs from words, as version
+///        13a of the mteval script does; "zh" makes each Chinese character a word and separates
+///        signs as 13a does; "char" makes each character a word; "none" splits at spaces alone
+/// @throws std::invalid_argument if it is none of these, or the line is not UTF-8
+Words score_words(std::string_view line, const std::string& tokenization = "13a");
 // [bleu]
 struct BleuOptions {
     std::string tokenization = "13a";  ///< of `score_words`

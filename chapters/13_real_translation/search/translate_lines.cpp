@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <numeric>
 
 #include "chapters/13_real_translation/data/token_batches.hpp"
 #include "lib/io/unicode.hpp"
@@ -15,11 +14,12 @@ namespace abh {
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options) {
-    std::vector<std::size_t> order(sources.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        if (!sources[i].empty()) order.push_back(i);
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return sources[i].size(); });
     std::vector<std::vector<Hypothesis>> results(sources.size());
-    const Symbols symbols{.pad = translator.model.options().pad, .end = translator.source_end};
+    const Symbols symbols{.pad = translator.model.options().pad, .end = translator.search.end};
     const auto size = static_cast<std::size_t>(batch);
     for (std::size_t first = 0; first < order.size(); first += size) {
         const std::span which =
@@ -128,14 +128,9 @@ Index translate_lines(const LineTranslator& translator, std::istream& in, std::F
     for (;;) {
         const Window window = read_window(translator, in, messages, lines, options);
         if (window.empty()) return lines;
-        std::vector<std::vector<std::int32_t>> sentences;
-        std::ranges::copy_if(window, std::back_inserter(sentences),
-                             [](const auto& ids) { return !ids.empty(); });
-        const auto found = translate_sentences(translator, sentences, options.batch, options.beam);
-        auto next = found.begin();
-        for (const auto& ids : window)
-            write(out, translator, ++lines, ids.empty() ? std::vector<Hypothesis>() : *next++,
-                  options.n_best_list, messages);
+        for (const auto& found :
+             translate_sentences(translator, window, options.batch, options.beam))
+            write(out, translator, ++lines, found, options.n_best_list, messages);
         if (std::fflush(out) != 0)
             throw std::runtime_error(
                 fmt::format("cannot write the output: {}", std::strerror(errno)));

@@ -20,18 +20,16 @@ struct LineTranslator {
     std::function<std::vector<std::int32_t>(const std::string&)> encode;
     /// The text of the ids that the model said.
     std::function<std::string(std::span<const std::int32_t>)> decode;
-    std::int32_t source_end = 0;        ///< follows every source
-    std::int32_t start = 0, end = 0;    ///< of a target
-    std::set<std::int32_t> never = {};  ///< ids that the model may not say
-    BeamOptions search =
-        {};  ///< beam, limit, length penalty and stopping if nobody asks for others
+    /// Symbols, of which `end` follows every source, too, what the model may not say, and the rest
+    /// if nobody asks for something else.
+    BeamOptions search = {};
     std::vector<std::string> remarks = {};  ///< lines about its files that its user should see
 
     /// The options with this translator's symbols.
     BeamOptions with_symbols(BeamOptions options) const {
-        options.start = start;
-        options.end = end;
-        options.never = never;
+        options.start = search.start;
+        options.end = search.end;
+        options.never = search.never;
         return options;
     }
     /// The most ids of a source, without its end symbol.
@@ -39,8 +37,8 @@ struct LineTranslator {
 };
 
 /// Translates sentences, `batch` of similar length at a time.
-/// @param sources  ids without symbols, 1 to `max_source()` of them for each sentence
-/// @return         the hypotheses of each sentence, in the order of the sources
+/// @param sources  ids without symbols, at most `max_source()` of them for each sentence
+/// @return         the hypotheses of each sentence, in the order of the sources; of no ids, none
 std::vector<std::vector<Hypothesis>> translate_sentences(
     const LineTranslator& translator, std::span<const std::vector<std::int32_t>> sources,
     Index batch, const BeamOptions& options);
