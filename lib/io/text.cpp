@@ -99,69 +99,35 @@ std::string foreign_kind(std::string_view beginning) {
     if (64 * zeros <= beginning.size()) return "";
     return "text in UTF-16 or UTF-32, or not text at all; convert text to UTF-8 (iconv -t UTF-8)";
 }
-// [watch]
-namespace {
-
-using nlohmann::json;
-
-/// Goes through a JSON text and throws if something is wrong.
-class Watch : public nlohmann::json_sax<json> {
-public:
-    explicit Watch(const JsonLimits& limits) : limits_(limits) {}
-
-    bool start_object(std::size_t) override {
-        names_.emplace_back();
-        return open();
-    }
-    bool end_object() override {
-        names_.pop_back();
-        return close();
-    }
-    bool key(string_t& name) override {
-        if (!names_.back().insert(name).second)
-            throw std::invalid_argument(fmt::format("\"{}\" occurs twice", printable(name)));
-        return true;
-    }
-    bool start_array(std::size_t) override { return open(); }
-    bool end_array() override { return close(); }
-    bool parse_error(std::size_t byte, const std::string&, const json::exception&) override {
-        throw std::invalid_argument(fmt::format("not JSON: error at byte {}", byte));
-    }
-    bool null() override { return value(); }
-    bool boolean(bool) override { return value(); }
-    bool number_integer(number_integer_t) override { return value(); }
-    bool number_unsigned(number_unsigned_t) override { return value(); }
-    bool number_float(number_float_t, const string_t&) override { return value(); }
-    bool string(string_t&) override { return value(); }
-    bool binary(binary_t&) override { return value(); }
-
-private:
-    bool open() {
-        require(++depth_ <= limits_.depth, "nested deeper than {}", limits_.depth);
-        return value();
-    }
-    bool close() { return --depth_ >= 0; }
-    bool value() {
-        require(++values_ <= limits_.values, "more than {} values", limits_.values);
-        return true;
-    }
-
-    const JsonLimits& limits_;
-    std::vector<std::set<std::string>> names_;  // of the objects that are still open
-    int depth_ = 0;
-    std::size_t values_ = 0;
-};
-
-}  // namespace
 // [strict json]
-json strict_json(std::string_view text, const JsonLimits& limits) {
+nlohmann::json strict_json(std::string_view text, const JsonLimits& limits) {
+    using nlohmann::json;
+    using Event = json::parse_event_t;
     require(text.size() <= limits.bytes, "{} bytes, expected at most {}", text.size(),
             limits.bytes);
-    Watch watch(limits);
-    json::sax_parse(text, &watch);
-    json object = json::parse(text);
-    require(object.is_object(), "{}, expected an object", object.type_name());
-    return object;
+    std::vector<std::set<std::string>> names(static_cast<std::size_t>(limits.depth));  // by depth
+    std::size_t values = 0;
+    const auto watch = [&](int depth, Event event, const json& found) {
+        const auto level = static_cast<std::size_t>(depth);
+        if (event == Event::object_start || event == Event::array_start)
+            require(level < names.size(), "nested deeper than {}", limits.depth);
+        if (event == Event::object_start) names[level].clear();
+        if (event == Event::key && !names[level - 1].insert(found.get<std::string>()).second)
+            throw std::invalid_argument(
+                fmt::format("\"{}\" occurs twice", printable(found.get<std::string>())));
+        if (event != Event::key && event != Event::object_end && event != Event::array_end)
+            require(++values <= limits.values, "more than {} values", limits.values);
+        return event != Event::key;  // what the name stands for is gone through, but not kept
+    };
+    try {
+        const json outermost = json::parse(text, watch);
+        require(outermost.is_object(), "{}, expected an object", outermost.type_name());
+        return json::parse(text);
+    } catch (const json::exception& error) {
+        const std::string_view why = error.what();  // it begins with [json.exception. and so on]
+        throw std::invalid_argument(
+            fmt::format("not JSON: {}", printable(why.substr(why.find(']') + 2), 200)));
+    }
 }
 
 }  // namespace abh
