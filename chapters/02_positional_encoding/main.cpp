@@ -48,7 +48,7 @@ void keep_wavelengths(Index d_model, Results& results) {
     results.array("wavelengths", waves);
     results.set("longest_wave", wavelength(d_model / 2 - 1));
     const Index still = count_still(sinusoid_table(101, d_model));
-    results.set("still", static_cast<double>(still));
+    results.set("still", still);
     // How far the slowest sine has risen at the last of 100 positions.
     const double farthest = 99 * sinusoid_frequency(d_model / 2 - 1, d_model);
     results.set("slowest_sine", std::sin(farthest));
@@ -88,7 +88,7 @@ void show_toy(Index d_model, Results& results) {
     fmt::print("distance   lowest  highest\n");
     for (Index shift : distances)
         fmt::print("{:8d}  {:7.3f}  {:7.3f}\n", shift, dots(0, shift), dots(1, shift));
-    results.set("toy_still", static_cast<double>(still));
+    results.set("toy_still", still);
     results.set("toy_dot_spread", spread(dots));
 }
 // [single precision]
@@ -114,8 +114,8 @@ void show_dropout(Random& random, Results& results) {
         dropped += !cache.kept.data()[i];
         negative += !cache.kept.data()[i] && x.data()[i] < 0;
     }
-    results.set("sample_dropped", static_cast<double>(dropped));
-    results.set("sample_negative", static_cast<double>(negative));
+    results.set("sample_dropped", dropped);
+    results.set("sample_negative", negative);
 }
 // [article example]
 void show_article(Random& random) {

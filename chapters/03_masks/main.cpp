@@ -63,8 +63,8 @@ void show_softmax(Results& results) {
     }
     results.array("four_weights", all);
     results.array("four_hidden", all_hidden);
-    results.set("answer_share", static_cast<double>(all(0, 2)));
-    results.set("pad_share", static_cast<double>(all(0, 3)));
+    results.set("answer_share", all(0, 2));
+    results.set("pad_share", all(0, 3));
 
     section("What a score moves");
     fmt::print("{:14}      S      I   have      P\n", "");

@@ -110,7 +110,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
         table.row(i, i, post(0, i), pre(0, i), post(1, i), pre(1, i), post(2, i), pre(2, i));
     results.array("stack_post", post);
     results.array("stack_pre", pre);
-    results.set("depth", static_cast<double>(depth));
+    results.set("depth", depth);
     results.set("pre_size", pre(0, depth));
     results.set("pre_top", pre(1, depth));
     results.set("post_bottom", post(1, 0));

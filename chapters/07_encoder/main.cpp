@@ -35,8 +35,8 @@ Index count(Part& part) {
 
 /// How many parameters the two sublayers of the toy have, for the figure.
 void keep_parameters(EncoderLayer& layer, Results& results) {
-    results.set("toy_attention", static_cast<double>(count(layer.self_attn)));
-    results.set("toy_ff", static_cast<double>(count(layer.ff)));
+    results.set("toy_attention", count(layer.self_attn));
+    results.set("toy_ff", count(layer.ff));
 }
 // [statistics]
 /// Statistics of the words' rows: mean norm of a row, mean cosine to the input, mean cosine between
@@ -78,7 +78,7 @@ void keep_weights(const std::vector<Tensor>& weights, Results& results) {
     results.array("weights", all);
     results.set("words", fmt::format("{}", fmt::join(words, " ")));
     results.set("pad_weight", matrix(all).rightCols(1).maxCoeff());
-    results.set("n_weights", static_cast<double>(n_layers * n_heads));
+    results.set("n_weights", n_layers * n_heads);
 }
 // [copies]
 /// How many numbers are really stored; parameters that share their elements count once.
@@ -123,8 +123,8 @@ void keep_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask,
         norms(n_layers - i) = static_cast<Real>(std::sqrt(dot(dx, dx)));
     }
     results.array("dx_norms", norms);
-    results.set("dx_norm_6", static_cast<double>(norms(0)));
-    results.set("dx_norm_0", static_cast<double>(norms(n_layers)));
+    results.set("dx_norm_6", norms(0));
+    results.set("dx_norm_0", norms(n_layers));
 }
 
 }  // namespace

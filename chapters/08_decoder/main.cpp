@@ -57,7 +57,7 @@ struct Translator {
 /// figure.
 void keep_sizes(DecoderLayer& layer, Results& results) {
     const auto set = [&](const char* name, auto& part) {
-        results.set(name, static_cast<double>(count_elements(parameters_of(part))));
+        results.set(name, count_elements(parameters_of(part)));
     };
     set("toy_attention", layer.self_attn);
     set("toy_ff", layer.ff);

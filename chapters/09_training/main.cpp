@@ -98,8 +98,8 @@ void show_result(const Transformer& model, const Corpus& corpus, Results& result
         const Evaluation e = evaluate(model, corpus, pairs);
         fmt::print("{:<11} {:5} pairs   loss per word {:.6f}   perplexity {:.4f}   exact {:5}\n",
                    name, pairs.size(), e.loss, std::exp(e.loss), e.exact);
-        results.set(fmt::format("pairs_{}", key), static_cast<double>(pairs.size()));
-        results.set_varying(fmt::format("exact_{}", key), static_cast<double>(e.exact));
+        results.set(fmt::format("pairs_{}", key), pairs.size());
+        results.set_varying(fmt::format("exact_{}", key), e.exact);
         results.set_varying(fmt::format("loss_{}", key), e.loss);
         results.set_varying(fmt::format("perplexity_{}", key), std::exp(e.loss));
     };
@@ -213,6 +213,6 @@ int main(int argc, char** argv) {
                                            static_cast<double>(task.model.tgt_words));
         if (floor > 0) fmt::print("\nno training loss can be below {:.6f}\n", floor);
         results.set("smallest_loss", floor);
-        results.set("target_words", static_cast<double>(task.model.tgt_words));
+        results.set("target_words", task.model.tgt_words);
     });
 }

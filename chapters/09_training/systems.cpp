@@ -50,7 +50,7 @@ void show_systems(const std::string& device, std::uint64_t seed, Results& result
         fmt::print("{:<14}{:>8}{:>7}{:>12}    {:8}{:8}{}\n", s.name,
                    s.options.layer.attention.d_model, s.options.layer.d_ff, parameters,
                    fmt::format("{}", s.src.shape()), fmt::format("{}", s.tgt.shape()), last);
-        results.set(fmt::format("{}_parameters", s.name), static_cast<double>(parameters));
+        results.set(fmt::format("{}_parameters", s.name), parameters);
     }
     section("What the shared-head block prints");
     fmt::print("{}\ntorch.Size({})\n", device, last);

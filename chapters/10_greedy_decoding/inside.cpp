@@ -112,8 +112,8 @@ void keep_without_positions(const GreedyTranslator& translator, const Corpus& co
     }
     const auto all = static_cast<double>(corpus.held_out.size());
     results.set("held_out", all);
-    results.set_varying("with_places", static_cast<double>(with));
-    results.set_varying("without_places", static_cast<double>(without));
+    results.set_varying("with_places", with);
+    results.set_varying("without_places", without);
     for (Tensor* sums : {&looks, &looks_without})  // which become means
         matrix(*sums).array().rowwise() /= matrix(*sums).row(heads).array().eval();
     results.array("by_distance", looks.rows(0, heads));

@@ -56,8 +56,8 @@ void show_sentences(const GreedyTranslator& translator, const Corpus& corpus, Re
         if (++shown == 3) break;
     }
     fmt::print("{} of {} right\n", right, shown);
-    results.set("train_shown", static_cast<double>(shown));
-    results.set("train_right", static_cast<double>(right));
+    results.set("train_shown", shown);
+    results.set("train_right", right);
 
     if (corpus.held_out.empty()) return;
     section("Sentences that training never saw");
@@ -77,8 +77,8 @@ void show_held_out(const GreedyTranslator& translator, const Corpus& corpus, Res
     const auto all = static_cast<Index>(corpus.held_out.size());
     const double percent = 100.0 * static_cast<double>(right) / static_cast<double>(all);
     fmt::print("{} of {} exact, {:.1f} %\n", right, all, percent);
-    results.set("held_out", static_cast<double>(all));
-    results.set("held_out_right", static_cast<double>(right));
+    results.set("held_out", all);
+    results.set("held_out_right", right);
 }
 // [cache]
 /// Are the words the same? If so, raises `difference` to the largest difference between their
@@ -157,8 +157,7 @@ int main(int argc, char** argv) {
         if (one_line) return show_word_by_word(translator, line.source, "line", results);
 
         const std::vector<SentencePair>&train = task.corpus.train, &unseen = task.corpus.held_out;
-        results.set("parameters", static_cast<double>(
-                                      count_elements(parameters_of(translator.checkpoint.model))));
+        results.set("parameters", count_elements(parameters_of(translator.checkpoint.model)));
         show_sentences(translator, task.corpus, results);
         show_held_out(translator, task.corpus, results);
         section("Word by word");

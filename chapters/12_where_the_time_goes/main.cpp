@@ -57,7 +57,7 @@ void show_floors(const Limits& limits, Results& results) {
         show(work.key, work.name, work.floor());
     show("say_32", "base says 24 words, 32 times", decoding_floor(base_step().options, 32, 24, 24));
     show("say_1", "base says 24 words once", decoding_floor(base_step().options, 1, 24, 24));
-    results.set("toy_parameters", static_cast<double>(count_parameters(toy_step().options)));
+    results.set("toy_parameters", count_parameters(toy_step().options));
 }
 /// Whether a time is more than 5 % below its floor, the least time that the work can take. If so,
 /// one of the two is wrong, and the time supports no conclusion.

@@ -105,7 +105,7 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
         of_sentences += bleu_parts(counts).value / static_cast<double>(all_a.size());
     fmt::print("the mean of the scores of A's sentences: {:.2f}\n", of_sentences);
     results.set("mean_of_sentences", of_sentences);
-    results.set("interval_sentences", static_cast<double>(references.size()));
+    results.set("interval_sentences", references.size());
 }
 // [what is a word]
 /// Shows the scores of the same translations with different ideas of a word.

@@ -73,14 +73,14 @@ void show_data(const ParallelText& text, const CleanCounts& counts, Results& res
             std::max(largest_ratio, static_cast<double>(longer) / static_cast<double>(shorter));
         most_words = std::max(most_words, split_words(target).size());
     }
-    results.set("pairs", static_cast<double>(counts.kept));
-    results.set("pairs_read", static_cast<double>(counts.read()));
-    results.set("pairs_train", static_cast<double>(text.train.size()));
-    results.set("pairs_dev", static_cast<double>(text.dev.size()));
-    results.set("pairs_test", static_cast<double>(text.test.size()));
-    results.set("leaks", static_cast<double>(leaks));
-    results.set("random_leaks", static_cast<double>(random_leaks));
-    results.set("most_words", static_cast<double>(most_words));
+    results.set("pairs", counts.kept);
+    results.set("pairs_read", counts.read());
+    results.set("pairs_train", text.train.size());
+    results.set("pairs_dev", text.dev.size());
+    results.set("pairs_test", text.test.size());
+    results.set("leaks", leaks);
+    results.set("random_leaks", random_leaks);
+    results.set("most_words", most_words);
     results.set("largest_ratio", largest_ratio);
 }
 // [show unknown]
@@ -156,8 +156,8 @@ void show_pieces(const ParallelText& text, Results& results) {
     for (const std::string& sentence : both_sides(text.test))
         same += subwords.decode(subwords.encode(sentence)) == sentence;
     fmt::print("\n{} of {} test sentences come back as they were\n", same, 2 * text.test.size());
-    results.set("test_sentences", static_cast<double>(2 * text.test.size()));
-    results.set("come_back", static_cast<double>(same));
+    results.set("test_sentences", 2 * text.test.size());
+    results.set("come_back", same);
 }
 // [show sizes]
 /// Shows, by the size of the vocabulary, how many pieces a sentence has, the share of them that are

@@ -102,7 +102,7 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
     options_.n_best_list = n_best_ > 0;
     options_.beam.n_best = std::max<Index>(n_best_, 1);
     const Index lines = translate_lines(translator, std::cin, stdout, stderr, options_);
-    results.set("lines", static_cast<double>(lines));
+    results.set("lines", lines);
 }
 
 }  // namespace abh

@@ -12,14 +12,9 @@
 
 namespace abh {
 // [progress]
-Progress::Progress(std::string what, Index total)
-    : what_(std::move(what)),
-      total_(std::max<Index>(total, 1)),
-      terminal_(::isatty(STDERR_FILENO) == 1) {}
-
 void Progress::show(Index done, const std::string& note) {
-    const int permille = static_cast<int>(1000 * done / total_);
-    if (!terminal_ || permille == shown_permille_) return;
+    const int permille = static_cast<int>(1000 * done / std::max<Index>(total_, 1));
+    if (permille == shown_permille_ || !::isatty(STDERR_FILENO)) return;
     constexpr int width = 32;
     const std::string bar(static_cast<std::size_t>(width * permille / 1000), '#');
     std::fflush(stdout);
@@ -33,11 +28,6 @@ void Progress::clear() {
     shown_permille_ = -1;
 }
 // [numbers]
-void Results::require_writable() const {
-    if (!folder_.empty())
-        AtomicFile probe(folder_ / "results.json");  // leaves no file, as it is not committed
-}
-
 void Results::save() const {
     if (folder_.empty()) return;
     nlohmann::json object = nlohmann::json::object();
@@ -99,26 +89,22 @@ Table::Table(Results& results, std::vector<Column> columns)
     print_line(headings);
 }
 // [rows]
-void Table::print_row(const std::string& key, const std::vector<Cell>& cells, bool disturbed) {
+void Table::print_row(const std::string& key, const std::vector<Value>& cells, bool disturbed) {
     require(cells.size() == columns_.size(), "table: {} values in row {}, expected {}",
             cells.size(), key, columns_.size());
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < cells.size(); ++i) {
         const Column& column = columns_[i];
         const auto* const text = std::get_if<std::string>(&cells[i]);
-        const double number = text ? 0 : std::get<double>(cells[i]);
         texts.push_back(text ? *text
-                             : fmt::format(fmt::runtime("{:" + column.format + "}"), number));
+                             : fmt::format(fmt::runtime("{:" + column.format + "}"),
+                                           std::get<double>(cells[i])));
         if (column.record.empty() || (text && text->empty())) continue;
         const std::string name = fmt::format(fmt::runtime(column.record), key);
-        if (text && column.varies)
-            results_->set_varying(name, *text);
-        else if (text)
-            results_->set(name, *text);
-        else if (column.varies)
-            results_->set_varying(name, number, column.unit, disturbed);
+        if (column.varies)
+            results_->set_varying(name, cells[i], text ? "" : column.unit, disturbed);
         else
-            results_->set(name, number);
+            results_->set(name, cells[i]);
     }
     if (disturbed) texts.push_back("disturbed");
     print_line(texts);

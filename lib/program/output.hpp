@@ -21,7 +21,7 @@ inline void section(const std::string& title) {
 /// A progress bar on the terminal's last line; nothing if standard error is not a terminal.
 class Progress {
 public:
-    Progress(std::string what, Index total);
+    Progress(std::string what, Index total) : what_(std::move(what)), total_(total) {}
     ~Progress() { clear(); }
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -34,10 +34,23 @@ public:
 private:
     std::string what_;
     Index total_;
-    bool terminal_;
     int shown_permille_ = -1;  ///< -1 if there is no bar
 };
 // [results]
+/// What a table and the results hold: a number or a text.
+using Value = std::variant<double, std::string>;
+
+/// A number of any type, or the text that fmt makes of something else.
+template <class T>
+Value value_of(const T& value) {
+    if constexpr (std::is_arithmetic_v<T>)
+        return static_cast<double>(value);
+    else if constexpr (std::is_same_v<T, Value>)
+        return value;
+    else
+        return fmt::format("{}", value);
+}
+
 /// What a program has found, for the pages and figures of the book: named numbers and texts in
 /// `results.json`, arrays in `.npy` files, all in one folder. Without a folder, nothing is written.
 class Results {
@@ -46,31 +59,27 @@ public:
     explicit Results(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
     /// A number or text that is the same on every machine, up to rounding.
-    void set(const std::string& name, double value) { entries_[name] = {value}; }
-    void set(const std::string& name, const std::string& text) { entries_[name] = {text}; }
-    /// A number that depends on the machine, such as a time or a round-off, with its unit.
-    /// @param disturbed  whether the measurement was disturbed, and so supports no conclusion
-    void set_varying(const std::string& name, double value, const std::string& unit = "",
-                     bool disturbed = false) {
-        entries_[name] = {value, unit, true, disturbed};
+    template <class T>
+    void set(const std::string& name, const T& value) {
+        entries_[name] = {value_of(value)};
     }
-    /// A text that depends on the machine, such as the name of the slowest operation.
-    void set_varying(const std::string& name, const std::string& text) {
-        entries_[name] = {text, "", true};
+    /// A number or text that depends on the machine: a time, with its unit, or a round-off.
+    /// @param disturbed  whether the measurement was disturbed, and so supports no conclusion
+    template <class T>
+    void set_varying(const std::string& name, const T& value, const std::string& unit = "",
+                     bool disturbed = false) {
+        entries_[name] = {value_of(value), unit, true, disturbed};
     }
     /// Writes an array to `NAME.npy`.
     template <class T>
     void array(const std::string& name, const BasicTensor<T>& values) const;
 
-    /// Creates the folder and tries to write to it, so that hours of work do not end in an error.
-    /// @throws std::runtime_error if that fails
-    void require_writable() const;
     /// Writes `results.json`. @throws std::runtime_error if it cannot be written
     void save() const;
 
 private:
     struct Entry {
-        std::variant<double, std::string> value;
+        Value value;
         std::string unit = "";
         bool varies = false;
         bool disturbed = false;
@@ -115,26 +124,16 @@ public:
     /// @throws std::invalid_argument unless there is one value for each column
     template <class Key, class... Values>
     void row(const Key& key, const Values&... values) {
-        print_row(fmt::format("{}", key), {cell(values)...}, false);
+        print_row(fmt::format("{}", key), {value_of(values)...}, false);
     }
     /// The same, but marks the row, here and in the results, if its measurement was disturbed.
     template <class Key, class... Values>
     void measured_row(bool disturbed, const Key& key, const Values&... values) {
-        print_row(fmt::format("{}", key), {cell(values)...}, disturbed);
+        print_row(fmt::format("{}", key), {value_of(values)...}, disturbed);
     }
 
 private:
-    using Cell = std::variant<double, std::string>;
-
-    template <class T>
-    static Cell cell(const T& value) {
-        if constexpr (std::is_arithmetic_v<T>)
-            return static_cast<double>(value);
-        else
-            return fmt::format("{}", value);
-    }
-
-    void print_row(const std::string& key, const std::vector<Cell>& cells, bool disturbed);
+    void print_row(const std::string& key, const std::vector<Value>& cells, bool disturbed);
     void print_line(const std::vector<std::string>& texts) const;
 
     Results* results_;

@@ -91,12 +91,10 @@ int Program::run(int argc, char** argv, const std::function<void()>& body) {
             std::fputs("The device is emulated on the processor, which is slow.\n", stderr);
         set_tf32(tf32_);
         results_ = Results(out_);
-        results_.require_writable();
         results_.set_varying("threads", threads());
-        if (!trace_.empty()) {
-            const AtomicFile can_be_written(trace_);
-            start_profile();
-        }
+        for (const auto& file : {out_.empty() ? out_ : out_ / "results.json", trace_})
+            if (!file.empty()) const AtomicFile can_be_written(file);  // now, not after hours
+        if (!trace_.empty()) start_profile();
         body();
         if (!trace_.empty()) {
             fmt::print("\n");

@@ -84,13 +84,13 @@ int main(int argc, char** argv) {
             all.forward = std::max(all.forward, w.forward);
             all.backward = std::max(all.backward, w.backward);
         }
-        results.set("components", static_cast<double>(proof::components().size()));
-        results.set("checked", static_cast<double>(all_checked));
-        results.set("compared", static_cast<double>(compared));
+        results.set("components", proof::components().size());
+        results.set("checked", all_checked);
+        results.set("compared", compared);
         results.set_varying("differences", all_differences);
         results.set_varying("forward", all.forward);
         results.set_varying("backward", all.backward);
-        results.set_varying("far", static_cast<double>(far));
+        results.set_varying("far", far);
         results.set_varying("behind",
                             100 * static_cast<double>(behind) / static_cast<double>(compared));
     });

@@ -103,10 +103,10 @@ Transformer train_with_output(const Task& task, std::uint64_t seed,
                checkpoint.empty() ? "not saved" : checkpoint.string());
     const Index rows = static_cast<Index>(table.epochs.size());
     const Index layers = static_cast<Index>(table.norms.size()) / rows;
-    results.set("parameters", static_cast<double>(count_elements(parameters_of(model))));
-    results.set("steps", static_cast<double>(steps));
-    results.set_varying("first_loss", static_cast<double>(losses.front()));
-    results.set_varying("final_loss", static_cast<double>(losses.back()));
+    results.set("parameters", count_elements(parameters_of(model)));
+    results.set("steps", steps);
+    results.set_varying("first_loss", losses.front());
+    results.set_varying("final_loss", losses.back());
     results.set_varying("training_seconds", seconds.count(), "s");
     results.set("norm_layers", table.layers);
     results.array("losses", to_tensor(losses, {steps}));

@@ -36,8 +36,8 @@ void TranslatorInTraining::describe() {
         fmt::print("          {} = {}\n", printable(data.dev.sources[at]),
                    printable(data.dev.references[at]));
     }
-    results.set("parameters", static_cast<double>(parameters));
-    results.set("batches", static_cast<double>(run.batches()));
+    results.set("parameters", parameters);
+    results.set("batches", run.batches());
     results.set_varying("frequency_loss", known_loss);
     std::fflush(stdout);
 }
@@ -166,10 +166,10 @@ void TranslatorInTraining::choose() {
     folder.save(folder.model_file(), weights_of(model, all));
     fmt::print("{} is kept: {}\n", mean ? "the mean" : "the best epoch",
                printable(std::filesystem::proximate(folder.model_file()).string()));
-    results.set_varying("best_epoch", static_cast<double>(best.epoch));
+    results.set_varying("best_epoch", best.epoch);
     results.set_varying("best_bleu", best.bleu);
     results.set_varying("average_bleu", average.score);
-    results.set_varying("averaged", static_cast<double>(files.size()));
+    results.set_varying("averaged", files.size());
     results.set_varying("dev_bleu", mean ? average.score : best.bleu);
     results.set_varying("dev_loss", mean ? average.loss : best.dev_loss);
 }
@@ -275,8 +275,8 @@ void TranslatorInTraining::report() {
     const EpochReport& last = p.epochs.back();
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
-    results.set_varying("epochs", static_cast<double>(last.epoch));
-    results.set_varying("steps", static_cast<double>(last.steps));
+    results.set_varying("epochs", last.epoch);
+    results.set_varying("steps", last.steps);
     results.set_varying("training_seconds", p.seconds, "s");
     results.set_varying("words_per_second", last.tokens_per_second, "1/s");
     results.set_varying("memory", static_cast<double>(usage.ru_maxrss) / 1024, "MiB");
