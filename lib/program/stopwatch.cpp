@@ -137,19 +137,17 @@ std::optional<ProcessorTime> processor_time(const std::filesystem::path& file) {
     stat >> name;
     for (double& n : ticks) stat >> n;
     const double tick = 1 / static_cast<double>(::sysconf(_SC_CLK_TCK));
-    const double all = tick * std::accumulate(ticks.begin(), ticks.end(), 0.0);
+    const double all = tick * std::accumulate(ticks.begin(), ticks.end(), 0.0),
+                 idle = tick * (ticks[3] + ticks[4]),  // or waiting for a disk
+        own = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
     if (!stat || name != "cpu" || all <= 0) return {};
-    return ProcessorTime{.busy = all - tick * (ticks[3] + ticks[4]),  // idle, or waiting for a disk
-                         .own = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
-                         .all = all,
-                         .now = steady_ms() / 1000};
+    return ProcessorTime{all - idle - own, all, steady_ms() / 1000};
 }
 
 std::optional<double> share_of_others(const std::optional<ProcessorTime>& before,
                                       const std::optional<ProcessorTime>& after) {
     if (!before || !after || after->now - before->now < 0.4) return {};
-    const double others = (after->busy - before->busy) - (after->own - before->own);
-    return std::clamp(others / (after->all - before->all), 0.0, 1.0);
+    return std::clamp((after->others - before->others) / (after->all - before->all), 0.0, 1.0);
 }
 // [measure]
 namespace {

@@ -48,10 +48,9 @@ void save_trace(const std::filesystem::path& path);
 // [load]
 /// Seconds of processor time since the machine started, and the moment at which they were read.
 struct ProcessorTime {
-    double busy = 0;  ///< spent on any program
-    double own = 0;   ///< spent on this program
-    double all = 0;   ///< busy or idle
-    double now = 0;   ///< seconds on the steady clock
+    double others = 0;  ///< spent on other programs than this one
+    double all = 0;     ///< spent on any program, or idle
+    double now = 0;     ///< seconds on the steady clock
 };
 
 /// The time so far, or none if the system does not provide it.
