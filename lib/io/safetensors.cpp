@@ -26,14 +26,9 @@ using nlohmann::json;
 constexpr const char* real_dtype = sizeof(Real) == 4 ? "F32" : "F64";
 
 std::string header_of(const TensorFile& content) {
-    require(!content.tensors.contains("__metadata__"),
-            "safetensors: no tensor may be named __metadata__");
     for (const auto& [name, text] : content.metadata)
         require(is_utf8(text), "safetensors: the note {} is not UTF-8 at byte {}: {}", name,
                 find_bad_utf8(text) + 1, printable(text, 60));
-    for (const auto& [name, tensor] : content.tensors)
-        require(is_utf8(name), "safetensors: a tensor's name is not UTF-8: {}",
-                printable(name, 60));
     json header = json::object();
     if (!content.metadata.empty()) header["__metadata__"] = content.metadata;
     std::uint64_t offset = 0;

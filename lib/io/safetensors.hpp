@@ -20,8 +20,7 @@ struct TensorFile {
 /// Writes a safetensors file: F32 if `Real` is float, F64 if it is double.
 /// The file appears whole or not at all.
 /// @throws std::runtime_error if it cannot be written
-/// @throws std::invalid_argument naming a note that is not UTF-8, or if a tensor is called
-///         `__metadata__`
+/// @throws std::invalid_argument naming a note that is not UTF-8
 void save_safetensors(const std::filesystem::path& path, const TensorFile& content);
 /// Does the same, but removes the new file instead of moving it into place. Before long work, this
 /// shows whether its result could be saved: what it will be called, its notes, its size.

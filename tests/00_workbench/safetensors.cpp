@@ -81,10 +81,6 @@ TEST_CASE("safetensors come back as they were saved, with their names and notes"
     REQUIRE(length % 8 == 0);
     REQUIRE(file[8] == '{');
     REQUIRE(file.size() == 8 + length + 10 * sizeof(Real));
-
-    saved.tensors["__metadata__"] = Tensor({1}, {4});
-    REQUIRE_THROWS_AS(save_safetensors(folder / "model.safetensors", saved), std::invalid_argument);
-    REQUIRE(read_file(folder / "model.safetensors") == file);
 }
 
 TEST_CASE("a trial of saving fails as saving would, and leaves nothing behind") {
@@ -114,9 +110,6 @@ TEST_CASE("a trial of saving fails as saving would, and leaves nothing behind") 
     both(file,
          "the note language is not UTF-8 at byte 5: fran\\xE7"
          "ais");
-    content.metadata.clear();
-    content.tensors["gar\xE7on"] = Tensor({1}, {4});
-    both(file, "a tensor's name is not UTF-8: gar\\xE7on");
     CHECK(read_file(file) == "before");
     CHECK(folder.count() == 1);
 }
@@ -200,41 +193,40 @@ TEST_CASE("a safetensors header of wrong length or text is refused") {
 
 TEST_CASE("a safetensors entry that does not add up is refused") {
     const Folder folder;
-    const auto refused = [&](const std::string& dtype, const std::string& shape,
-                             const std::string& offsets) {
-        return refusal(folder, packed(entry(dtype, shape, offsets), data12));
+    struct Case {
+        const char *dtype, *shape, *offsets, *refused;
     };
-    REQUIRE(refused("F32", "[3]", "[0,12]") == "accepted");
-    REQUIRE(refused("F32", "[]", "[0,4]") != "accepted");
-    REQUIRE_THAT(refused("I16", "[6]", "[0,12]"),
-                 Contains("dtype \"I16\", expected F32, F64, F16 or BF16"));
-    REQUIRE_THAT(refused("f16", "[6]", "[0,12]"), Contains("dtype \"f16\""));
-    REQUIRE_THAT(refused("F16", "[3]", "[0,12]"),
-                 Contains("shape [3] needs 6 bytes, data_offsets span 12"));
-    REQUIRE_THAT(refused("BF16", "[7]", "[0,12]"), Contains("shape [7] needs 14 bytes"));
-    REQUIRE_THAT(refused("F32", "[4]", "[0,12]"),
-                 Contains("shape [4] needs 16 bytes, data_offsets span 12"));
-    REQUIRE_THAT(refused("F32", "[2]", "[0,12]"),
-                 Contains("shape [2] needs 8 bytes, data_offsets span 12"));
-    REQUIRE_THAT(refused("F32", "[1,1,1,1,3]", "[0,12]"), Contains("rank 5"));
-    REQUIRE_THAT(refused("F32", "[-3]", "[0,12]"), Contains("shape holds -3"));
-    REQUIRE_THAT(refused("F32", "[3.0]", "[0,12]"), Contains("shape holds 3.0"));
-    REQUIRE_THAT(refused("F32", "[\"3\"]", "[0,12]"), Contains("shape holds \"3\""));
-    REQUIRE_THAT(refused("F32", "3", "[0,12]"), Contains("no list shape"));
-    REQUIRE_THAT(refused("F32", "[3]", "[-4,8]"), Contains("data_offsets holds -4"));
-    REQUIRE_THAT(refused("F32", "[3]", "[12,0]"), Contains("data_offsets [12,0]"));
-    REQUIRE_THAT(refused("F32", "[3]", "[0,12,12]"), Contains("data_offsets [0,12,12]"));
-    REQUIRE_THAT(refused("F32", "[3]", "[12,24]"), Contains("lies at bytes 12 to 24"));
-    REQUIRE_THAT(refused("F32", "[2]", "[4,12]"), Contains("expected to begin at 0"));
-    REQUIRE_THAT(refused("F32", "[2]", "[0,8]"), Contains("bytes after the last tensor: 4"));
-    REQUIRE_THAT(refused("F32", "[4]", "[0,16]"), Contains("end by 12"));
-    // products that a 64-bit number does not hold: 2^62 * 4 + 12 bytes would look like 12
-    REQUIRE_THAT(refused("F32", "[4611686018427387907]", "[0,12]"), Contains("too many elements"));
-    REQUIRE_THAT(refused("F32", "[4294967296,4294967296]", "[0,0]"), Contains("too many"));
-    REQUIRE_THAT(refused("F32", "[99999999999999999999]", "[0,12]"), Contains("shape holds"));
-    REQUIRE_THAT(refusal(folder, packed(R"({"w":3})", "")), Contains("no list shape"));
-    REQUIRE_THAT(refusal(folder, packed(R"({"w":{"shape":[],"data_offsets":[0,0]}})", "")),
-                 Contains("dtype null"));
+    const Case cases[] = {
+        {"F32", "[3]", "[0,12]", "accepted"},
+        {"F32", "[]", "[0,4]", "bytes after the last tensor: 8"},
+        {"I16", "[6]", "[0,12]", "dtype \"I16\", expected F32, F64, F16 or BF16"},
+        {"f16", "[6]", "[0,12]", "dtype \"f16\""},
+        {"F16", "[3]", "[0,12]", "shape [3] needs 6 bytes, data_offsets span 12"},
+        {"BF16", "[7]", "[0,12]", "shape [7] needs 14 bytes"},
+        {"F32", "[4]", "[0,12]", "shape [4] needs 16 bytes, data_offsets span 12"},
+        {"F32", "[1,1,1,1,3]", "[0,12]", "rank 5"},
+        {"F32", "[-3]", "[0,12]", "shape holds -3"},
+        {"F32", "[3.0]", "[0,12]", "shape holds 3.0"},
+        {"F32", "[\"3\"]", "[0,12]", "shape holds \"3\""},
+        {"F32", "3", "[0,12]", "no list shape"},
+        {"F32", "[3]", "[-4,8]", "data_offsets holds -4"},
+        {"F32", "[3]", "[12,0]", "data_offsets [12,0]"},
+        {"F32", "[3]", "[0,12,12]", "data_offsets [0,12,12]"},
+        {"F32", "[3]", "[12,24]", "lies at bytes 12 to 24"},
+        {"F32", "[2]", "[4,12]", "expected to begin at 0"},
+        {"F32", "[2]", "[0,8]", "bytes after the last tensor: 4"},
+        {"F32", "[4]", "[0,16]", "end by 12"},
+        // products that a 64-bit number does not hold: 2^62 * 4 + 12 bytes would look like 12
+        {"F32", "[4611686018427387907]", "[0,12]", "too many elements"},
+        {"F32", "[4294967296,4294967296]", "[0,0]", "too many"},
+        {"F32", "[99999999999999999999]", "[0,12]", "shape holds"},
+    };
+    for (const auto& [dtype, shape, offsets, refused] : cases)
+        CHECK_THAT(refusal(folder, packed(entry(dtype, shape, offsets), data12)),
+                   Contains(refused));
+    CHECK_THAT(refusal(folder, packed(R"({"w":3})", "")), Contains("no list shape"));
+    CHECK_THAT(refusal(folder, packed(R"({"w":{"shape":[],"data_offsets":[0,0]}})", "")),
+               Contains("dtype null"));
 }
 
 TEST_CASE("tensors that share bytes, leave holes or have one name are refused") {
