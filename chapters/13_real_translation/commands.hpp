@@ -5,8 +5,7 @@
 
 #include "chapters/13_real_translation/practice/translator_in_training.hpp"
 #include "chapters/13_real_translation/search/translate_lines.hpp"
-#include "lib/program/options.hpp"
-#include "lib/program/output.hpp"
+#include "lib/program/program.hpp"
 
 namespace abh {
 // [text]

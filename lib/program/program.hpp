@@ -2,12 +2,65 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
-#include "lib/program/options.hpp"
 #include "lib/program/output.hpp"
 
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
 namespace abh {
+// [option]
+/// An added option. Its functions set what else holds for it; each returns the option, so that
+/// calls can be chained.
+struct Option {
+    CLI::Option* option;
+
+    /// Refuses numbers below `least` or above `most`.
+    template <class T>
+    Option range(T least, T most);
+    Option one_of(const std::vector<std::string>& values);
+    /// Refuses a command line that has both this option and `other`.
+    Option excludes(const std::string& other);
+    /// Sets what `--help` shows as the default instead of the variable's value.
+    Option default_shown(const std::string& text);
+};
+// [options]
+/// The options of a program, or of one of its commands. A copy adds to the same options.
+class Options {
+public:
+    explicit Options(const std::string& description);
+
+    /// Adds an option whose value is written into `value`, which holds the default until then.
+    /// @tparam T  bool, int, Index, std::uint64_t, float, double, std::string or
+    ///            std::filesystem::path
+    template <class T>
+    Option add(const std::string& name, T& value, const std::string& meaning);
+    /// Adds an option without a value, which sets `value` to true.
+    Option flag(const std::string& name, bool& value, const std::string& meaning);
+
+    /// Adds a command: `./book run 13 score --lowercase`. Options of the program may follow it.
+    Options command(const std::string& name, const std::string& meaning);
+
+    /// Reads the words that follow the program's name.
+    /// @return the text that `--help` prints, if they ask for it
+    /// @throws std::invalid_argument saying what is wrong with them
+    std::optional<std::string> read(const std::string& program, std::vector<std::string> words);
+    /// Whether the command line names this command.
+    bool chosen() const;
+    /// Whether the command line has this option.
+    bool given(const std::string& name) const;
+
+private:
+    explicit Options(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}
+
+    std::shared_ptr<CLI::App> app_;
+};
 // [processors]
 /// How many processors this process may use, which `taskset` and batch systems can make fewer than
 /// the machine has; at least 1.
