@@ -1,7 +1,6 @@
 // What bench/gpu measures: operations, training steps and decoding on the device, one JSON line
 // each.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -15,13 +14,14 @@
 #include "lib/device.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/program.hpp"
+#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
 
 namespace {
 
 /// A piece of work: its floating-point operations, and the least bytes that it must move.
-struct Work {
+struct DeviceWork {
     std::string name;
     double flops, bytes;
     std::function<std::function<void()>()> prepare;
@@ -29,11 +29,11 @@ struct Work {
 
 double microseconds_of(const std::function<void()>& f) {
     synchronize();
-    const auto start = std::chrono::steady_clock::now();
-    f();
-    synchronize();
-    const std::chrono::duration<double, std::micro> time = std::chrono::steady_clock::now() - start;
-    return time.count();
+    const double ms = milliseconds([&] {
+        f();
+        synchronize();
+    });
+    return 1000 * ms;
 }
 
 /// Median time of one call. Calls are queued until they fill some milliseconds, because waiting for
@@ -48,8 +48,7 @@ double median_microseconds(const std::function<void()>& f, int rounds) {
                             for (int c = 0; c < calls; ++c) f();
                         }) /
                         calls);
-    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end());
-    return times[static_cast<std::size_t>(rounds / 2)];
+    return quantile(times, 0.5);
 }
 
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
@@ -58,8 +57,8 @@ Tensor numbers(const Shape& shape, std::uint64_t seed) {
 }
 
 /// Attention with 8 heads of 64 columns, over as many sentences as make 16,384 queries.
-std::vector<Work> attention_works(Index longest) {
-    std::vector<Work> works;
+std::vector<DeviceWork> attention_works(Index longest) {
+    std::vector<DeviceWork> works;
     constexpr Index heads = 8, d_k = 64;
     for (Index length = 512; length <= std::max<Index>(longest, 512); length *= 2)
         for (const bool causal : {false, true}) {
@@ -106,7 +105,7 @@ Ids words_of(Index rows, Index n_words) {
 
 /// Passes over memory, and a copy to compare them with. A tensor should be four times as large as
 /// the device's L2, so that nothing is found there.
-std::vector<Work> pass_works(Index rows, Index width) {
+std::vector<DeviceWork> pass_works(Index rows, Index width) {
     const Shape shape{rows, width};
     const double bytes = static_cast<double>(rows * width * static_cast<Index>(sizeof(Real)));
     return {
@@ -160,7 +159,7 @@ std::vector<Work> pass_works(Index rows, Index width) {
 }
 
 /// A product of square matrices.
-Work product_work(Index n) {
+DeviceWork product_work(Index n) {
     const double size = static_cast<double>(n);
     return {fmt::format("product_{}", n), 2 * size * size * size, 0, [=] {
                 return [a = numbers({n, n}, 1), b = numbers({n, n}, 2)] { matmul(a, b); };
@@ -205,7 +204,7 @@ TransformerOptions toy_model(bool tiny) {
     return o;
 }
 
-std::vector<Work> model_works(bool tiny) {
+std::vector<DeviceWork> model_works(bool tiny) {
     const auto training = [](const TransformerOptions& o, Index sentences, Index words, bool adam) {
         return [=] {
             const auto run = std::make_shared<Training>(o, sentences, words, adam);
@@ -250,11 +249,11 @@ int main(int argc, char** argv) {
     program.options().add("--only", only,
                           "only works whose name begins with this, or with one of these: a,b");
     return program.run(argc, argv, [&] {
-        std::vector<Work> works = pass_works(tiny ? 5 : 65536, tiny ? 40 : 1024);
+        std::vector<DeviceWork> works = pass_works(tiny ? 5 : 65536, tiny ? 40 : 1024);
         works.push_back(product_work(tiny ? 16 : 8192));
         for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})
             works.insert(works.end(), more.begin(), more.end());
-        for (const Work& work : works) {
+        for (const DeviceWork& work : works) {
             if (!begins_with_one_of(work.name, only)) continue;
             nlohmann::json line{{"name", work.name}, {"device", device_name()}};
             try {
