@@ -1,8 +1,6 @@
 #pragma once
 
 // Layers that the tests of encoder and decoder share.
-#include <algorithm>
-
 #include "chapters/07_encoder/encoder.hpp"
 #include "tests/gradients.hpp"
 
@@ -21,6 +19,16 @@ inline abh::LayerOptions small_layer(bool bias = false, bool affine = false,
     return o;
 }
 
+/// Calls `f` with options of every kind, and for half of them with whether a stack is to be tried.
+template <class F>
+void for_small_layers(const F& f) {
+    for (const auto placement : {abh::NormPlacement::post, abh::NormPlacement::pre})
+        for (const bool bias : {false, true})
+            for (const bool affine : {false, true})
+                for (const abh::Real dropout : {abh::Real(0), abh::Real(0.3)})
+                    f(small_layer(bias, affine, placement, dropout), bias == affine);
+}
+
 /// Large enough that matrix products are shared among threads.
 inline abh::LayerOptions medium_layer() {
     abh::LayerOptions o = abh::toy_layer();
@@ -28,10 +36,4 @@ inline abh::LayerOptions medium_layer() {
     o.attention.n_heads = 4;
     o.d_ff = 256;
     return o;
-}
-
-inline abh::Ids ids_of(const abh::Shape& shape, std::initializer_list<int> values) {
-    abh::Ids ids(shape);
-    std::copy(values.begin(), values.end(), ids.data());
-    return ids;
 }

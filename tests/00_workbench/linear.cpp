@@ -57,13 +57,8 @@ TEST_CASE("the gradients of a linear map equal central differences") {
     for (const Shape& shape : {Shape{5}, Shape{7, 5}, Shape{3, 1, 5}, Shape{2, 3, 1, 5}})
         for (bool bias : {true, false}) {
             CAPTURE(to_string(shape), bias);
-            Linear map(5, 3, bias, draw.random);
-            const Tensor x = draw(shape), dy = draw(shape.with(-1, 3));
-            Linear::Cache cache;
-            map.forward(x, &cache);
-            const Tensor dx = map.backward(dy, cache);
-            check_gradients([&] { return map.forward(x); }, dy,
-                            with_parameters({{"x", x, dx}}, map));
+            const auto map = std::make_shared<Linear>(5, 3, bias, draw.random);
+            check_trial(proof::trial_of(map, draw(shape)));
         }
 }
 
@@ -73,7 +68,7 @@ TEST_CASE("backward twice gives the same dx, adds the gradients twice and leaves
     const Tensor x = draw({7, 5}), dy = draw({7, 3}), x_before = x.clone(), dy_before = dy.clone();
     Linear::Cache cache;
     map.forward(x, &cache);
-    check_backward_twice(map, [&] { return std::vector{map.backward(dy, cache)}; });
+    check_backward_twice(parameters_of(map), [&] { return std::vector{map.backward(dy, cache)}; });
     REQUIRE(map.backward(dy, cache).data() != map.backward(dy, cache).data());
     REQUIRE(same_bits(cache.x, x_before));
     REQUIRE(same_bits(dy, dy_before));

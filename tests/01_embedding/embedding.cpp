@@ -5,6 +5,7 @@
 
 #include "lib/eigen.hpp"
 #include "tests/gradients.hpp"
+#include "tests/proof/operations.hpp"
 
 using namespace abh;
 
@@ -74,29 +75,10 @@ TEST_CASE("the padding row gets no gradient, and the other rows get theirs") {
     CHECK(!matrix(without.table.grad()).row(2).isZero(0));
 }
 
-TEST_CASE("the gradient of the table equals central differences") {
-    for (bool scale : {false, true}) {
-        Random random(7);
-        Embedding embedding(7, 5, {.scale = scale}, random);
-        const Ids ids = ids_of({3, 5}, 7);
-        const Tensor dy = random_tensor({3, 5, 5});
-        Embedding::Cache cache;
-        embedding.forward(ids, &cache);
-        embedding.backward(dy, cache);
-        check_gradients([&] { return embedding.forward(ids); }, dy, with_parameters({}, embedding));
-    }
-}
-
-TEST_CASE("backward called twice adds the gradient of the table twice") {
-    Random random(8);
-    Embedding embedding(7, 5, {.scale = true, .padding_id = 0}, random);
-    const Tensor dy = random_tensor({3, 3, 5});
-    Embedding::Cache cache;
-    embedding.forward(ids_of({3, 3}, 7), &cache);
-    check_backward_twice(embedding, [&] {
-        embedding.backward(dy, cache);
-        return std::vector<Tensor>();
-    });
+TEST_CASE("the gradient of the table equals central differences, and adds up") {
+    check_trial(proof::embedding({}));
+    check_trial(proof::embedding({.scale = true}));
+    check_trial(proof::embedding({.scale = true, .padding_id = 0}));
 }
 
 TEST_CASE("a look-up gives the same bits for the same seed and any number of threads") {

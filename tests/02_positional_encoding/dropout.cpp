@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "tests/gradients.hpp"
+#include "tests/proof/operations.hpp"
 #include "tests/support.hpp"
 #include "tests/ways.hpp"
 
@@ -101,16 +102,7 @@ TEST_CASE("every training step and every layer drops other elements") {
 }
 
 TEST_CASE("the gradient of dropout equals central differences") {
-    Random random(3);
-    const Dropout dropout(Real(0.3), random);
-    const Tensor x = random_tensor({3, 5, 7}), dy = random_tensor({3, 5, 7}, 10);
-    Dropout::Cache cache, other;
-    dropout.forward(x, &cache);
-    const Mask kept = cache.kept.clone();
-    const Tensor dx = dropout.backward(dy, cache);
-    CHECK(same_bits(dropout.backward(dy, cache), dx));
-    CHECK(same_bits(kept, cache.kept));
-    check_gradients([&] { return dropout.forward(x, &other); }, dy, {{"x", x, dx}});
+    check_trial(proof::dropout);
 }
 
 TEST_CASE("dropout refuses a p below 0, of 1 or above, and no number") {

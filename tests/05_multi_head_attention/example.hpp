@@ -39,9 +39,14 @@ struct Example {
         same_in_every_way([&] { return run(mask, o); }, bound);
     }
     void differences(const abh::AttentionMask& mask, const abh::AttentionOptions& o = {}) const {
-        const All d = run(mask, o);
-        check_gradients([&] { return forward(mask, o); }, dy,
-                        {{"q", q, d[1]}, {"k", k, d[2]}, {"v", v, d[3]}});
+        check_trial(
+            {.inputs = {{"q", q}, {"k", k}, {"v", v}},
+             .forward = abh::proof::with_cache<abh::AttendHeadsCache>(
+                 [&](auto* cache) { return abh::attend_heads(q, k, v, n_heads, mask, o, cache); },
+                 [](const abh::Tensor& d_y, const auto& cache) {
+                     const auto d = abh::attend_heads_backward(d_y, cache);
+                     return abh::proof::Gradients{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
+                 })});
     }
 };
 

@@ -9,6 +9,7 @@
 #include "chapters/03_masks/masks.hpp"
 #include "lib/device.hpp"
 #include "tests/gradients.hpp"
+#include "tests/proof/layers.hpp"
 
 using namespace abh;
 
@@ -44,13 +45,6 @@ Mask hide_last(Index n, Index lq, Index lk) {
         for (Index i = 0; i < lq; ++i)
             for (Index j = lk - n - b; j < lk; ++j) mask(b, i, j) = 1;
     return mask;
-}
-
-/// The gradients of the inputs.
-std::vector<Tensor> backward(MultiHeadAttention& layer, const Tensor& dy,
-                             const MultiHeadAttention::Cache& cache) {
-    const auto [dquery, dkey, dvalue] = layer.backward(dy, cache);
-    return {dquery, dkey, dvalue};
 }
 
 }  // namespace
@@ -176,28 +170,6 @@ TEST_CASE("projections, attention and output projection are the forward pass") {
     }
 }
 
-TEST_CASE("every way has plain's multi-head attention, in all its forms") {
-    for (bool shared : {false, true})
-        for (bool bias : {false, true}) {
-            CAPTURE(shared, bias);
-            same_in_every_way([&] {
-                Random random(5);
-                MultiHeadOptions options = small(shared, bias);
-                options.d_model = 24;
-                MultiHeadAttention layer(options, random);
-                shake(layer, random);
-                const auto [query, key, value, dy] = inputs(random, 24);
-                MultiHeadAttention::Cache cache;
-                Tensor weights;
-                const Tensor y =
-                    layer.forward(query, key, value, hide_last(1, 3, 5), &cache, &weights);
-                std::vector<Tensor> all = backward(layer, dy, cache);
-                all.insert(all.end(), {y, weights});
-                return with_gradients(all, layer);
-            });
-        }
-}
-
 TEST_CASE("a cache belongs to the last forward pass, with weights or without") {
     Random random(18);
     MultiHeadAttention layer({.d_model = 6, .n_heads = 3}, random);
@@ -244,33 +216,9 @@ TEST_CASE("inputs of a wrong shape are refused with their sizes") {
                         Contains("[2, 4, 6]") && Contains("[2, 3, 6]"));
 }
 
-TEST_CASE("a second backward gives the same input gradients and adds the parameters' again") {
-    for (bool shared : {false, true}) {
-        Random random(12);
-        MultiHeadAttention layer(small(shared), random);
-        const auto [query, key, value, dy] = inputs(random);
-        MultiHeadAttention::Cache cache;
-        layer.forward(query, key, value, hide_last(1, 3, 5), &cache);
-        check_backward_twice(layer, [&, &of = dy] { return backward(layer, of, cache); });
-    }
-}
-
-TEST_CASE("multi-head gradients match central differences") {
+TEST_CASE("multi-head gradients match central differences, and add up") {
     for (bool shared : {false, true})
-        for (bool bias : {false, true}) {
-            Random random(14);
-            MultiHeadAttention layer(small(shared, bias), random);
-            const auto [query, key, value, dy] = inputs(random);
-            const Mask mask = hide_last(1, 3, 5);
-            MultiHeadAttention::Cache cache;
-            layer.forward(query, key, value, mask, &cache);
-            const auto d = layer.backward(dy, cache);
-            check_gradients(
-                [&, &q = query, &k = key, &v = value] { return layer.forward(q, k, v, mask); }, dy,
-                with_parameters(
-                    {{"query", query, d.dquery}, {"key", key, d.dkey}, {"value", value, d.dvalue}},
-                    layer));
-        }
+        for (bool bias : {false, true}) check_trial(proof::multi_head(small(shared, bias)));
 }
 
 TEST_CASE("the worked gradient of two heads is what backward computes") {

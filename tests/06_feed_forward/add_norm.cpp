@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/gradients.hpp"
+#include "tests/proof/layers.hpp"
 
 using namespace abh;
 
@@ -99,23 +100,8 @@ TEST_CASE("layer norm gives the same bits with a cache and without, for any numb
 }
 
 TEST_CASE("add and norm's gradients match central differences over several blocks of rows") {
-    for (Real p : {Real(0), Real(0.3)}) {
-        Random random(13);
-        AddNorm add_norm(5, {.dropout = p}, random);
-        shake(add_norm.norm);
-        const Shape shape{2, 35, 5};
-        const Tensor x = random_tensor(shape, 5), s = random_tensor(shape, 6),
-                     dy = random_tensor(shape, 7);
-        AddNorm::Cache cache;
-        add_norm.after(x, s, &cache);
-        const AddNorm::Gradients d = add_norm.after_backward(dy, cache);
-        const auto forward = [&] {
-            AddNorm::Cache unused;  // the same step: each forward drops the same elements
-            return add_norm.after(x, s, &unused);
-        };
-        check_gradients(forward, dy,
-                        with_parameters({{"x", x, d.dx}, {"s", s, d.dsublayer}}, add_norm));
-    }
+    for (Real p : {Real(0), Real(0.3)})
+        check_trial(proof::add_norm({.dropout = p}), {.length = 35, .d_model = 5});
 }
 
 TEST_CASE("every way of add and norm gives what plain gives and drops the same elements") {

@@ -9,8 +9,8 @@
 #include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "lib/eigen.hpp"
-#include "lib/part.hpp"
 #include "tests/gradients.hpp"
+#include "tests/proof/layers.hpp"
 
 using namespace abh;
 
@@ -18,36 +18,6 @@ namespace {
 
 // Numbers of order one after sums of some hundred terms: the order changes the last digits only.
 constexpr double rounding = in_double ? 1e-12 : 1e-5;
-
-/// A feed-forward sublayer in its residual connection, as an encoder layer has it.
-struct Block {
-    Block(const AddNormOptions& options, Random& random)
-        : ff(6, 10, true, random), add_norm(6, options, random) {}
-
-    struct Cache {
-        FeedForward::Cache ff;
-        AddNorm::Cache add_norm;
-    };
-
-    Tensor forward(const Tensor& x, Cache* cache = nullptr) const {
-        const Tensor h = add_norm.before(x, part(cache, &Cache::add_norm));
-        return add_norm.after(x, ff.forward(h, part(cache, &Cache::ff)),
-                              part(cache, &Cache::add_norm));
-    }
-    Tensor backward(const Tensor& dy, const Cache& cache) {
-        const auto [dx, df] = add_norm.after_backward(dy, cache.add_norm);
-        return dx + add_norm.before_backward(ff.backward(df, cache.ff), cache.add_norm);
-    }
-    void collect(Parameters& list, const std::string& name) {
-        ff.collect(list, name);
-        add_norm.collect(list, join_name(name, "norm"));
-    }
-
-    FeedForward ff;
-    AddNorm add_norm;
-};
-
-constexpr NormPlacement placements[] = {NormPlacement::post, NormPlacement::pre};
 
 }  // namespace
 
@@ -220,19 +190,9 @@ TEST_CASE("a gradient through the norm has no part along ones nor along the row 
     }
 }
 
-TEST_CASE("layer norm gradients match central differences") {
-    for (Real factor : {Real(1), Real(0.003), Real(30)}) {  // variance about 1, eps, 900
-        LayerNorm norm(7);
-        shake(norm);
-        Tensor x = random_tensor({3, 5, 7}, 1);
-        x *= factor;
-        const Tensor dy = random_tensor({3, 5, 7}, 2);
-        LayerNorm::Cache cache;
-        norm.forward(x, &cache);
-        const Tensor dx = norm.backward(dy, cache);
-        check_gradients([&] { return norm.forward(x); }, dy, with_parameters({{"x", x, dx}}, norm),
-                        1e-5 * std::min(1.0, static_cast<double>(factor)));
-    }
+TEST_CASE("layer norm gradients match central differences, and add up") {
+    for (Real deviation : {Real(1), Real(0.003), Real(30)})  // variance about 1, eps, 900
+        check_trial(proof::layer_norm({}, deviation), {.d_model = 7});
 }
 
 TEST_CASE(
@@ -254,20 +214,10 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("feed-forward gradients match central differences") {
+TEST_CASE("feed-forward gradients match central differences, and add up") {
     for (bool bias : {false, true})
-        for (Activation activation : {Activation::relu, Activation::swish}) {
-            Random random(9);
-            FeedForward ff(5, 9, bias, random, activation);
-            const Tensor x = normal({2, 3, 5}, random.stream()),
-                         dy = normal({2, 3, 5}, random.stream());
-            FeedForward::Cache cache;
-            ff.forward(x, &cache);
-            const Tensor dx = ff.backward(dy, cache);
-            // The corner of relu would spoil a difference that steps across it: none is so near.
-            REQUIRE(vector(ff.first.forward(x)).cwiseAbs().minCoeff() > Real(1e-3));
-            check_gradients([&] { return ff.forward(x); }, dy, with_parameters({{"x", x, dx}}, ff));
-        }
+        for (Activation activation : {Activation::relu, Activation::swish})
+            check_trial(proof::feed_forward(bias, activation));
 }
 
 TEST_CASE("the norm stands after the sum or before the sublayer, as asked") {
@@ -308,40 +258,14 @@ TEST_CASE("dropout acts before the sum or after the norm, and only while trainin
     REQUIRE(distinct(after.after(x, s)) == std::vector<Real>{2});
 }
 
-TEST_CASE("add and norm gradients match central differences") {
-    for (NormPlacement placement : placements)
+TEST_CASE("add and norm gradients match central differences, and add up") {
+    for (NormPlacement placement : {NormPlacement::post, NormPlacement::pre})
         for (bool affine : {false, true})
-            for (Real dropout : {Real(0), Real(0.3)}) {
-                Random random(13);
-                Block block({.placement = placement,
-                             .norm = {.affine = affine},
-                             .dropout = dropout,
-                             .dropout_after_norm = dropout},
-                            random);
-                const Tensor x = normal({2, 3, 6}, random.stream()),
-                             dy = normal({2, 3, 6}, random.stream());
-                Block::Cache cache;
-                block.forward(x, &cache);
-                const Tensor dx = block.backward(dy, cache);
-                // the same step and stream: each forward drops the same elements
-                const auto forward = [&] {
-                    Block::Cache unused;
-                    return block.forward(x, &unused);
-                };
-                check_gradients(forward, dy, with_parameters({{"x", x, dx}}, block));
-            }
-}
-
-TEST_CASE("a second backward gives the same dx and adds the parameters' gradients again") {
-    for (NormPlacement placement : placements) {
-        Random random(14);
-        Block block({.placement = placement, .dropout = Real(0.2)}, random);
-        const Tensor x = normal({2, 3, 6}, random.stream()),
-                     dy = normal({2, 3, 6}, random.stream());
-        Block::Cache cache;
-        block.forward(x, &cache);
-        check_backward_twice(block, [&] { return std::vector{block.backward(dy, cache)}; });
-    }
+            for (Real dropout : {Real(0), Real(0.3)})
+                check_trial(proof::add_norm({.placement = placement,
+                                             .norm = {.affine = affine},
+                                             .dropout = dropout,
+                                             .dropout_after_norm = dropout}));
 }
 
 TEST_CASE("every way of relu gives what plain gives, and hands on what is not a number") {

@@ -6,6 +6,7 @@
 #include "chapters/03_masks/masks.hpp"
 #include "lib/eigen.hpp"
 #include "tests/layers.hpp"
+#include "tests/proof/layers.hpp"
 
 using namespace abh;
 
@@ -16,23 +17,8 @@ constexpr double round_off = in_double ? 1e-13 : 2e-5;
 
 /// Two sentences of five and three words, in the columns of five.
 Mask small_mask() {
-    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    const Ids ids({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     return padding_mask(ids, ids);
-}
-
-/// `dx` and the gradient of every parameter against central differences.
-template <class Layer>
-void check_all_gradients(Layer layer, Random& random) {
-    shake(layer, random);
-    const Tensor x = normal({2, 5, 6}, random.stream()), dy = normal({2, 5, 6}, random.stream());
-    const auto forward = [&] {
-        typename Layer::Cache unused;  // with a cache dropout acts, on the same elements each time
-        return layer.forward(x, small_mask(), &unused);
-    };
-    typename Layer::Cache cache;
-    layer.forward(x, small_mask(), &cache);
-    const Tensor dx = layer.backward(dy, cache);
-    check_gradients(forward, dy, with_parameters({{"x", x, dx}}, layer));
 }
 
 }  // namespace
@@ -121,29 +107,11 @@ TEST_CASE("the order of the words does not matter to an encoder without position
                   .maxCoeff() < static_cast<Real>(round_off));
 }
 
-TEST_CASE("every gradient of an encoder layer is that of central differences") {
-    if (!in_double) return;
-    std::uint64_t seed = 1;
-    for (const auto placement : {NormPlacement::post, NormPlacement::pre})
-        for (const bool bias : {false, true})
-            for (const bool affine : {false, true})
-                for (const Real dropout : {Real(0), Real(0.3)}) {
-                    Random random(++seed);
-                    const LayerOptions o = small_layer(bias, affine, placement, dropout);
-                    check_all_gradients(EncoderLayer(o, random), random);
-                    if (bias == affine) check_all_gradients(Encoder(o, 2, random), random);
-                }
-}
-
-TEST_CASE("backward twice adds the parameters' gradients twice and returns the same dx") {
-    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Random random(1);
-        Encoder encoder(small_layer(true, true, placement, Real(0.2)), 2, random);
-        const Tensor dy = normal({2, 5, 6}, random.stream());
-        Encoder::Cache cache;
-        encoder.forward(normal({2, 5, 6}, random.stream()), small_mask(), &cache);
-        check_backward_twice(encoder, [&] { return std::vector{encoder.backward(dy, cache)}; });
-    }
+TEST_CASE("every gradient of an encoder layer is that of central differences, and adds up") {
+    for_small_layers([](const LayerOptions& o, bool stack) {
+        check_trial(proof::encoder<EncoderLayer>(o));
+        if (stack) check_trial(proof::encoder<Encoder>(o));
+    });
 }
 
 TEST_CASE("an encoder gives the same numbers with any number of threads", "[fast]") {
@@ -175,7 +143,7 @@ TEST_CASE("a wrong number of layers, width or mask is named") {
 }
 
 TEST_CASE("every way of an encoder layer gives what plain gives") {
-    const Ids ids = ids_of({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
+    const Ids ids({2, 5}, {1, 2, 3, 4, 5, 6, 7, 8, 0, 0});
     const Packing packing = leave_out_pads(ids);
     AttentionMask packed = hide_pads(ids), packed_causal = packed | hide_future();
     for (AttentionMask* mask : {&packed, &packed_causal}) mask->queries = mask->keys = packing;

@@ -6,6 +6,7 @@
 #include "chapters/03_masks/masks.hpp"
 #include "lib/eigen.hpp"
 #include "tests/layers.hpp"
+#include "tests/proof/layers.hpp"
 
 using namespace abh;
 
@@ -29,8 +30,8 @@ Tensor with_row(const Tensor& x, Index sentence, Index row, Real value) {
 
 /// A batch of two: sources of four and two words in four columns, targets of five and four in five.
 struct Batch {
-    Ids src = ids_of({2, 4}, {1, 2, 3, 4, 5, 6, 0, 0});
-    Ids tgt = ids_of({2, 5}, {9, 1, 2, 3, 4, 9, 5, 6, 7, 0});
+    Ids src{{2, 4}, {1, 2, 3, 4, 5, 6, 0, 0}};
+    Ids tgt{{2, 5}, {9, 1, 2, 3, 4, 9, 5, 6, 7, 0}};
     Mask self_mask = mask_or(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     Mask cross_mask = padding_mask(tgt, src);
     Tensor x, memory, dy;
@@ -40,22 +41,6 @@ struct Batch {
           memory(normal({2, 4, d_model}, random.stream())),
           dy(normal({2, 5, d_model}, random.stream())) {}
 };
-
-/// Gradients of x, memory and every parameter against central differences.
-template <class Layer>
-void check_all_gradients(Layer layer, Random& random) {
-    shake(layer, random);
-    const Batch b(6, random);
-    const auto forward = [&] {
-        typename Layer::Cache unused;  // with a cache dropout acts, on the same elements each time
-        return layer.forward(b.x, b.memory, b.self_mask, b.cross_mask, &unused);
-    };
-    typename Layer::Cache cache;
-    layer.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
-    const auto [dx, dmemory] = layer.backward(b.dy, cache);
-    check_gradients(forward, b.dy,
-                    with_parameters({{"x", b.x, dx}, {"memory", b.memory, dmemory}}, layer));
-}
 
 }  // namespace
 
@@ -112,8 +97,8 @@ TEST_CASE("a decoder layer is its equation") {
 
 TEST_CASE("a later word leaves the earlier rows bit-equal") {
     Random random(1);
-    const Ids tgt = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
-    const Ids src = ids_of({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
+    const Ids tgt({1, 7}, {9, 1, 2, 3, 4, 5, 11});
+    const Ids src({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
     const Mask mask = mask_or(padding_mask(tgt, tgt), look_ahead_mask(tgt));
     for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
         LayerOptions o = medium_layer();
@@ -165,8 +150,8 @@ TEST_CASE("no row depends on the word that it must say, if the input is shifted"
         }
         return seen;
     };
-    const Ids shifted = ids_of({1, 7}, {9, 1, 2, 3, 4, 5, 11});
-    const Ids target = ids_of({1, 7}, {1, 2, 3, 4, 5, 11, 10});
+    const Ids shifted({1, 7}, {9, 1, 2, 3, 4, 5, 11});
+    const Ids target({1, 7}, {1, 2, 3, 4, 5, 11, 10});
     for (Index t = 0; t + 1 < 7; ++t) REQUIRE(shifted(0, t + 1) == target(0, t));
     CHECK(rows_that_see_their_answer(shifted, 1) == 0);
     CHECK(rows_that_see_their_answer(target, 0) == 7);  // the mistake: every row reads its answer
@@ -189,32 +174,11 @@ TEST_CASE("every word of the source reaches every row of the decoder") {
     }
 }
 
-TEST_CASE("every gradient of a decoder layer is that of central differences") {
-    if (!in_double) return;
-    std::uint64_t seed = 1;
-    for (const auto placement : {NormPlacement::post, NormPlacement::pre})
-        for (const bool bias : {false, true})
-            for (const bool affine : {false, true})
-                for (const Real dropout : {Real(0), Real(0.3)}) {
-                    Random random(++seed);
-                    const LayerOptions o = small_layer(bias, affine, placement, dropout);
-                    check_all_gradients(DecoderLayer(o, random), random);
-                    if (bias == affine) check_all_gradients(Decoder(o, 2, random), random);
-                }
-}
-
-TEST_CASE("backward twice adds the parameters' gradients twice and returns the same gradients") {
-    for (const auto placement : {NormPlacement::post, NormPlacement::pre}) {
-        Random random(1);
-        Decoder decoder(small_layer(true, true, placement, Real(0.2)), 2, random);
-        const Batch b(6, random);
-        Decoder::Cache cache;
-        decoder.forward(b.x, b.memory, b.self_mask, b.cross_mask, &cache);
-        check_backward_twice(decoder, [&] {
-            const auto [dx, dmemory] = decoder.backward(b.dy, cache);
-            return std::vector{dx, dmemory};
-        });
-    }
+TEST_CASE("every gradient of a decoder layer is that of central differences, and adds up") {
+    for_small_layers([](const LayerOptions& o, bool stack) {
+        check_trial(proof::decoder<DecoderLayer>(o));
+        if (stack) check_trial(proof::decoder<Decoder>(o));
+    });
 }
 
 TEST_CASE("a decoder gives the same bits with any number of threads", "[fast]") {
@@ -259,7 +223,7 @@ TEST_CASE("memory of another batch or width, or a mask of the wrong side, is nam
 TEST_CASE("a mask of the wrong side passes where both lengths are equal, and shows the pads") {
     Random random(1);
     const Decoder decoder(small_layer(), 1, random);
-    const Ids src = ids_of({1, 5}, {1, 2, 3, 0, 0}), tgt = ids_of({1, 5}, {9, 1, 2, 3, 4});
+    const Ids src({1, 5}, {1, 2, 3, 0, 0}), tgt({1, 5}, {9, 1, 2, 3, 4});
     const Tensor x = normal({1, 5, 6}, random.stream()),
                  memory = normal({1, 5, 6}, random.stream());
     std::vector<DecoderLayer::AttentionWeights> right, wrong;

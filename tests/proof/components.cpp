@@ -1,33 +1,9 @@
-#include "tests/proof/components.hpp"
-
 #include "chapters/03_masks/masks.hpp"
-#include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "chapters/06_feed_forward/relu.hpp"
-#include "chapters/07_encoder/encoder.hpp"
-#include "chapters/08_decoder/decoder.hpp"
-#include "chapters/09_training/model/transformer.hpp"
-#include "tests/proof/trials.hpp"
+#include "tests/proof/models.hpp"
+#include "tests/proof/proof.hpp"
 
 namespace abh::proof {
-
-Sizes random_sizes(const Stream& stream) {
-    const Ids draw = random_ids({9}, 0, 1 << 20, stream);
-    const auto between = [&](Index i, Index low, Index high) {
-        return low + draw(i) % (high - low + 1);
-    };
-    Sizes s;
-    s.batch = between(0, 1, 3);
-    s.length = between(1, 1, 5);
-    s.keys = between(2, 1, 5);
-    s.n_heads = between(3, 1, 3);
-    s.d_model = s.n_heads * between(4, 3, 5);  // a norm of one or two columns is nearly constant
-    s.d_ff = between(5, 1, 8);
-    s.src_words = between(6, 3, 9);
-    s.tgt_words = between(7, 3, 9);
-    s.n_layers = between(8, 1, 2);
-    return s;
-}
-
 namespace {
 
 LayerOptions with(LayerOptions o, NormPlacement placement, Real dropout = 0,
@@ -38,42 +14,10 @@ LayerOptions with(LayerOptions o, NormPlacement placement, Real dropout = 0,
     return o;
 }
 
-LayerOptions without_attention_biases() {
-    LayerOptions o = notebook_layer();
-    o.attention.bias_qkv = o.attention.bias_out = false;
-    return o;
-}
-
-TransformerOptions without_dropout(TransformerOptions o) {
+/// Without dropout.
+TransformerOptions plain(TransformerOptions o) {
     o.layer.add_norm.dropout = o.layer.add_norm.dropout_after_norm = o.positions.dropout = 0;
     return o;
-}
-
-TransformerOptions pre_norm() {
-    TransformerOptions o = without_dropout(TransformerOptions::article());
-    o.layer.add_norm.placement = NormPlacement::pre;
-    o.embedding.padding_id = 0;
-    return o;
-}
-
-TransformerOptions tied_target() {
-    TransformerOptions o = without_dropout(TransformerOptions::article());
-    o.tied = Tied::target;
-    return o;
-}
-
-/// As Marian's models are: one table of words for all, swish, sines before cosines.
-TransformerOptions marian() {
-    TransformerOptions o = without_dropout(TransformerOptions::article());
-    o.tied = Tied::all;
-    o.layer.activation = Activation::swish;
-    o.positions.kind = Positions::sines_then_cosines;
-    o.mask_target_pads = false;
-    return o;
-}
-
-Mask target_mask(const Ids&, const Ids& tgt) {
-    return mask_or(look_ahead_mask(tgt), padding_mask(tgt, tgt));
 }
 
 }  // namespace
@@ -81,9 +25,17 @@ Mask target_mask(const Ids&, const Ids& tgt) {
 const std::vector<Component>& components() {
     using enum NormPlacement;
     using T = TransformerOptions;
+    T pre_norm = plain(T::article()), tied = pre_norm, marian = pre_norm;
+    pre_norm.layer.add_norm.placement = pre;
+    pre_norm.embedding.padding_id = 0;
+    tied.tied = Tied::target;
+    // as Marian's models are: one table of words for all, swish, sines before cosines
+    marian.tied = Tied::all;
+    marian.layer.activation = Activation::swish;
+    marian.positions.kind = Positions::sines_then_cosines;
+    marian.mask_target_pads = false;
     const LayerOptions full = notebook_layer(), toy = toy_layer(), shared = shared_head_layer();
     constexpr Real p = Real(0.3);
-    const auto plain = [](const T& o) { return without_dropout(o); };
     static const std::vector<Component> list = {
         {"matmul", 0, matmul_of(false)},
         {"matmul_transposed", 0, matmul_of(true)},
@@ -100,25 +52,28 @@ const std::vector<Component>& components() {
          masks([](const Ids& src, const Ids& tgt) { return padding_mask(tgt, src); }), true, false},
         {"look_ahead_mask", 3,
          masks([](const Ids&, const Ids& tgt) { return look_ahead_mask(tgt); }), true, false},
-        {"target_mask", 3, masks(target_mask), true, false},
+        {"target_mask", 3, masks([](const Ids&, const Ids& tgt) {
+             return mask_or(look_ahead_mask(tgt), padding_mask(tgt, tgt));
+         }),
+         true, false},
         {"softmax", 4, of_result(softmax, softmax_backward)},
         {"attention", 4, attention_of(false, false)},
         {"attention_masked", 4, attention_of(true, false)},
         {"attention_keep", 4, attention_of(true, true)},
         {"attention_hidden_row", 4, attention_of(true, false)},
-        {"multi_head_attention", 5, multi_head(full)},
-        {"multi_head_attention_no_bias", 5, multi_head(without_attention_biases())},
-        {"multi_head_attention_shared_maps", 5, multi_head(shared)},
+        {"multi_head_attention", 5, multi_head(full.attention)},
+        {"multi_head_attention_no_bias", 5, multi_head({.bias_qkv = false, .bias_out = false})},
+        {"multi_head_attention_shared_maps", 5, multi_head(shared.attention)},
         {"relu", 6, of_result(relu, relu_backward)},
         {"swish", 6, of_result(swish, swish_backward, true)},
         {"feed_forward", 6, feed_forward(true)},
         {"feed_forward_no_bias", 6, feed_forward(false)},
         {"feed_forward_swish", 6, feed_forward(true, Activation::swish)},
-        {"layer_norm", 6, layer_norm(true)},
-        {"layer_norm_fixed", 6, layer_norm(false)},
-        {"add_norm_post", 6, add_norm_post(0)},
-        {"add_norm_pre", 6, add_norm_pre},
-        {"add_norm_dropout", 6, add_norm_post(p), false},
+        {"layer_norm", 6, layer_norm({})},
+        {"layer_norm_fixed", 6, layer_norm({.affine = false})},
+        {"add_norm_post", 6, add_norm({})},
+        {"add_norm_pre", 6, add_norm({.placement = pre})},
+        {"add_norm_dropout", 6, add_norm({.dropout = p, .dropout_after_norm = p}), false},
         {"encoder_layer", 7, encoder<EncoderLayer>(full)},
         {"encoder_layer_pre", 7, encoder<EncoderLayer>(with(full, pre))},
         {"encoder_layer_toy", 7, encoder<EncoderLayer>(toy)},
@@ -139,15 +94,15 @@ const std::vector<Component>& components() {
         {"transformer_notebook", 9, transformer(plain(T::notebook()))},
         {"transformer_article", 9, transformer(plain(T::article()))},
         {"transformer_shared_heads", 9, transformer(plain(T::shared_heads()))},
-        {"transformer_pre", 9, transformer(pre_norm())},
-        {"transformer_tied", 9, transformer(tied_target())},
-        {"transformer_marian", 9, transformer(marian())},
+        {"transformer_pre", 9, transformer(pre_norm)},
+        {"transformer_tied", 9, transformer(tied)},
+        {"transformer_marian", 9, transformer(marian)},
         {"transformer_dropout", 9, transformer(T::article()), false},
-        {"loss_toy", 9, loss_of(plain(T::toy()))},
-        {"loss_notebook", 9, loss_of(plain(T::notebook()))},
-        {"loss_article", 9, loss_of(plain(T::article()), Real(0.1))},
-        {"loss_shared_heads", 9, loss_of(plain(T::shared_heads()))},
-        {"marian_loss", 9, loss_of(marian(), Real(0.1))},
+        {"loss_toy", 9, transformer(plain(T::toy()), true)},
+        {"loss_notebook", 9, transformer(plain(T::notebook()), true)},
+        {"loss_article", 9, transformer(plain(T::article()), true, Real(0.1))},
+        {"loss_shared_heads", 9, transformer(plain(T::shared_heads()), true)},
+        {"marian_loss", 9, transformer(marian, true, Real(0.1))},
     };
     return list;
 }

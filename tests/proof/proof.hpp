@@ -1,26 +1,29 @@
 #pragma once
 
-// The two proofs of a component: finite differences, and fixtures made by PyTorch.
+// All components, and their two proofs: finite differences, and fixtures made by PyTorch.
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "lib/gradcheck.hpp"
 #include "lib/io/safetensors.hpp"
-#include "tests/proof/components.hpp"
+#include "tests/proof/trial.hpp"
 
 namespace abh::proof {
 
-/// The worst element of all gradients of a component.
-struct Differences {
-    Index checked = 0;  ///< elements of inputs and parameters
-    std::string name;   ///< tensor of the worst element
-    GradientError worst;
+struct Component {
+    std::string name;  ///< that of its fixture, where it has one
+    int chapter;
+    Maker make;
+    bool in_pytorch = true;    ///< false: it drops out at random, and PyTorch drops others
+    bool has_gradient = true;  ///< false: a mask
 };
 
+/// tests/golden/components.py has the same list.
+const std::vector<Component>& components();
+
 /// Every gradient of a component against central differences: sizes, inputs, weights and cotangent
-/// are drawn from `seed`. Meant for `Real = double`.
+/// are drawn from `seed`.
 Differences check_differences(const Component& component, std::uint64_t seed);
 
 /// What PyTorch made of a component: some cases, each with its sizes.

@@ -1,16 +1,21 @@
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <memory>
+#pragma once
 
+// Trials of operations: products, embeddings, positions, masks, attention.
+#include <cmath>
+
+#include "chapters/01_embedding/embedding.hpp"
+#include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
-#include "tests/proof/trials.hpp"
+#include "tests/proof/trial.hpp"
 
 namespace abh::proof {
 
-Maker matmul_of(bool transposed) {
+/// Of a table of positions.
+constexpr Index max_positions = 9;
+
+inline Maker matmul_of(bool transposed) {
     return [=](const Sizes& s, Random& source) {
         const MatmulOptions o{transposed, transposed, transposed ? Real(0.25) : Real(1)};
         const Index m = transposed ? s.keys : s.length, k = transposed ? s.length : s.keys;
@@ -27,51 +32,43 @@ Maker matmul_of(bool transposed) {
     };
 }
 
-Maker linear(bool bias) {
+inline Maker linear(bool bias) {
     return [=](const Sizes& s, Random& source) {
         return trial_of(std::make_shared<Linear>(s.d_model, s.d_ff, bias, source),
                         hidden_states(s, source));
     };
 }
 
-Maker embedding(EmbeddingOptions options) {
+inline Maker embedding(const EmbeddingOptions& options) {
     return [=](const Sizes& s, Random& source) {
         const auto layer = std::make_shared<Embedding>(s.src_words, s.d_model, options, source);
         const Ids src = random_words(s.batch, s.keys, s.src_words, source);
-        const auto forward = [=] {
-            const auto cache = std::make_shared<Embedding::Cache>();
-            return Pass{layer->forward(src, cache.get()), [=](const Tensor& dy) {
-                            layer->backward(dy, *cache);
-                            return Gradients();
-                        }};
-        };
-        Trial trial{.ids = {{"src", src}}, .parameters = parameters_of(*layer), .forward = forward};
+        Trial trial{.ids = {{"src", src}}, .parameters = parameters_of(*layer)};
         if (options.padding_id == 0) trial.padded = {layer->table.value};
+        trial.forward =
+            with_cache<Embedding::Cache>([=](auto* cache) { return layer->forward(src, cache); },
+                                         [=](const Tensor& dy, const auto& cache) {
+                                             layer->backward(dy, cache);
+                                             return Gradients();
+                                         });
         return trial;
     };
 }
 
-Maker positions(Positions kind, Real dropout) {
+/// @param first  position of the first vector
+inline Maker positions(Positions kind, Real dropout, Index first = 0) {
     return [=](const Sizes& s, Random& source) {
         const PositionalEncodingOptions options{kind, max_positions, dropout};
         return trial_of(std::make_shared<PositionalEncoding>(s.d_model, options, source),
-                        hidden_states(s, source));
+                        hidden_states(s, source), first);
     };
 }
 
-Trial dropout(const Sizes& s, Random& source) {
-    return trial_of(
-        [&] {
-            struct WithCollect : Dropout {
-                using Dropout::Dropout;
-                void collect(Parameters&, const std::string&) {}
-            };
-            return std::make_shared<WithCollect>(Real(0.3), source);
-        }(),
-        hidden_states(s, source));
+inline Trial dropout(const Sizes& s, Random& source) {
+    return trial_of(std::make_shared<Dropout>(Real(0.3), source), hidden_states(s, source));
 }
 
-Maker masks(const std::function<Mask(const Ids& src, const Ids& tgt)>& mask) {
+inline Maker masks(Mask (*mask)(const Ids& src, const Ids& tgt)) {
     return [=](const Sizes& s, Random& source) {
         const Ids src = random_words(s.batch, s.keys, s.src_words, source);
         const Ids tgt = random_words(s.batch, s.length, s.tgt_words, source);
@@ -85,8 +82,9 @@ Maker masks(const std::function<Mask(const Ids& src, const Ids& tgt)>& mask) {
     };
 }
 
-Maker of_result(Tensor (*function)(const Tensor&), Tensor (*backward)(const Tensor&, const Tensor&),
-                bool needs_x) {
+/// A function `y = forward(x)` whose backward needs dy and y, or x.
+inline Maker of_result(Tensor (*function)(const Tensor&),
+                       Tensor (*backward)(const Tensor&, const Tensor&), bool needs_x = false) {
     return [=](const Sizes& s, Random& source) {
         const Tensor x = hidden_states(s, source);
         const auto forward = [=] {
@@ -99,32 +97,40 @@ Maker of_result(Tensor (*function)(const Tensor&), Tensor (*backward)(const Tens
     };
 }
 
-Maker attention_of(bool masked, bool shared_heads) {
+/// Attention under `mask()`, which is asked anew at each forward pass.
+template <class F>
+Trial attention_of(const Tensor& q, const Tensor& k, const Tensor& v, const F& mask,
+                   const AttentionOptions& options) {
+    return {.inputs = {{"q", q}, {"k", k}, {"v", v}},
+            .forward = with_cache<AttentionCache>(
+                [=](auto* cache) { return attention(q, k, v, mask(), options, cache); },
+                [](const Tensor& dy, const auto& cache) {
+                    const AttentionGradients d = attention_backward(dy, cache);
+                    return Gradients{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
+                })};
+}
+
+/// @param keep  as in the shared-head block: a mask says what to keep, its fill comes before the
+///              scale, which is that of all heads
+inline Maker attention_of(bool masked, bool keep) {
     return [=](const Sizes& s, Random& source) {
         const Index d_k = s.d_model / s.n_heads;
         AttentionOptions options;
-        if (shared_heads) {
-            options = shared_head_layer().attention.attention;
-            options.scale = 1 / std::sqrt(static_cast<Real>(s.d_model));
-        }
+        if (keep)
+            options = {.scale = 1 / std::sqrt(static_cast<Real>(s.d_model)),
+                       .fill = Real(-1e20),
+                       .fill_place = FillPlace::before_scale};
         const Tensor q = random({s.batch, s.n_heads, s.length, d_k}, source);
         const Tensor k = random({s.batch, s.n_heads, s.keys, d_k}, source);
         const Tensor v = random({s.batch, s.n_heads, s.keys, d_k}, source);
-        Trial t{.inputs = {{"q", q}, {"k", k}, {"v", v}}};
-        Ids mask;
-        if (masked) {
-            mask = random_mask({s.batch, 1, s.length, s.keys}, shared_heads, source);
-            t.ids = {{"mask", mask}};
-        }
-        t.forward = [=] {
-            const auto cache = std::make_shared<AttentionCache>();
-            const Mask hidden = masked ? as_mask(mask, shared_heads) : Mask();
-            return Pass{attention(q, k, v, hidden, options, cache.get()), [=](const Tensor& dy) {
-                            const AttentionGradients d = attention_backward(dy, *cache);
-                            return Gradients{{"q", d.dq}, {"k", d.dk}, {"v", d.dv}};
-                        }};
-        };
-        return t;
+        if (!masked)
+            return attention_of(
+                q, k, v, [] { return Mask(); }, options);
+        const Ids mask = random_mask({s.batch, 1, s.length, s.keys}, keep, source);
+        Trial trial = attention_of(
+            q, k, v, [=] { return as_mask(mask, keep); }, options);
+        trial.ids = {{"mask", mask}};
+        return trial;
     };
 }
 
