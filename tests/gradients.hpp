@@ -1,6 +1,7 @@
 #pragma once
 
-// What each backward pass must do: agree with differences, add, and leave its cache as it is.
+// What each backward pass must do: agree with differences, add, leave its cache as it is, and go
+// the way of its forward pass.
 #include <string>
 #include <vector>
 
@@ -19,10 +20,10 @@ std::vector<abh::Tensor> with_gradients(std::vector<abh::Tensor> tensors, Layer&
     return with_gradients(std::move(tensors), abh::parameters_of(layer));
 }
 
-/// Requires that `backward`, which returns the inputs' gradients, returns the same bits each time
-/// and adds the same to those of the parameters.
+/// Requires that `backward`, which returns the inputs' gradients, returns the same bits each time,
+/// whatever way is set after the forward pass, and adds the same to those of the parameters.
 template <class F>
-void check_backward_twice(const abh::Parameters& parameters, const F& backward) {
+void check_backward(const abh::Parameters& parameters, const F& backward) {
     abh::zero_grad(parameters);
     std::vector<abh::Tensor> inputs;
     for (const abh::Tensor& t : backward()) inputs.push_back(t.clone());
@@ -32,13 +33,19 @@ void check_backward_twice(const abh::Parameters& parameters, const F& backward) 
         INFO(parameters[i].name);
         CHECK(agree(once[i] + once[i], parameters[i].parameter->grad()));
     }
-    abh::zero_grad(parameters);
-    check_same_bits(inputs, backward());
-    check_same_bits(once, with_gradients({}, parameters));
+    for (const abh::Way set : ways_here()) {
+        INFO("forward " << abh::to_string(abh::way()) << ", then " << abh::to_string(set));
+        const abh::ScopedWay scoped(set);
+        abh::zero_grad(parameters);
+        check_same_bits(inputs, backward());
+        check_same_bits(once, with_gradients({}, parameters));
+        CHECK(abh::way() == set);
+    }
 }
 
-/// Requires of a trial that a way gives what plain gives, that a second backward pass gives the
-/// same and adds up, and, in double precision, that each gradient is that of central differences.
+/// Requires of a trial what `check_backward` does, that each way gives what plain gives, and, in
+/// double precision, that each gradient is that of central differences, which with a step of 1e-5
+/// can prove 1e-6.
 inline void check_trial(const abh::proof::Trial& trial, abh::Random random = abh::Random(10),
                         double bound = way_bound) {
     const abh::proof::Pass first = trial.forward();
@@ -49,7 +56,7 @@ inline void check_trial(const abh::proof::Trial& trial, abh::Random random = abh
         return inputs;
     };
     const abh::Tensor before = dy.clone();
-    check_backward_twice(trial.parameters, [&] { return backward(first); });
+    check_backward(trial.parameters, [&] { return backward(first); });
     CHECK(same_bits(before, dy));
     same_in_every_way(
         [&] {
@@ -71,27 +78,4 @@ inline void check_trial(const abh::proof::Trial& trial, abh::Random random = abh
 inline void check_trial(const abh::proof::Maker& make, const abh::proof::Sizes& sizes = {}) {
     abh::Random random(9);
     check_trial(make(sizes, random), random);
-}
-
-/// Requires that a backward pass runs under the way of its forward pass, whatever is set by then.
-/// @param forward  returns the backward pass, which returns all gradients
-template <class F>
-void check_follows(const F& forward) {
-    for (const abh::Way kept : ways_here()) {
-        const auto run = [&](abh::Way set) {
-            const auto backward = [&] {
-                const abh::ScopedWay scoped(kept);
-                return forward();
-            }();
-            const abh::ScopedWay scoped(set);
-            std::vector<abh::Tensor> found = backward();
-            CHECK(abh::way() == set);
-            return found;
-        };
-        const std::vector<abh::Tensor> expected = run(kept);
-        for (const abh::Way set : ways_here()) {
-            INFO("forward " << abh::to_string(kept) << ", then " << abh::to_string(set));
-            check_same_bits(expected, run(set));
-        }
-    }
 }

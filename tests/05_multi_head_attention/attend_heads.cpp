@@ -296,6 +296,7 @@ TEST_CASE("the gradients of all heads match central differences across several b
     }
     Example(1, 2, 3, 5, 1).differences(drawn_mask({1, 2, 3, 5}), {.fill = -1});
     Example(1, 2, 9, 9, 2).differences(hide_future());
+    Example(1, 1, 3, 5, 130).differences({});
 }
 
 TEST_CASE("attention of all heads keeps the same bits for any number of threads, backward twice") {
@@ -314,20 +315,6 @@ TEST_CASE("attention of all heads keeps the same bits for any number of threads,
                 check_same_bits(e.run(mask, o), {y, d.dq, d.dk, d.dv});
             }
         }
-}
-
-TEST_CASE("backward follows the way of its cache, whatever way is set") {
-    for (Index d_k : {3, 130}) {
-        const Example e(2, 2, 5, 7, d_k);
-        check_follows([&] {
-            AttendHeadsCache cache;
-            const Tensor y = attend_heads(e.q, e.k, e.v, 2, drawn_mask({2, 1, 5, 7}), {}, &cache);
-            return [&, cache, y] {
-                const AttentionGradients d = attend_heads_backward(e.dy, cache);
-                return All{y, d.dq, d.dk, d.dv};
-            };
-        });
-    }
 }
 
 TEST_CASE("a batch without sentences or queries goes through every way") {

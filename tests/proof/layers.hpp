@@ -80,15 +80,18 @@ inline Maker add_norm(const AddNormOptions& options) {
         };
         Trial trial{.inputs = {{"x", x}}, .parameters = parameters_of(*layer)};
         if (!pre) trial.inputs["s"] = s;
-        trial.forward = with_cache<AddNorm::Cache>(
+        struct Cache : AddNorm::Cache {
+            Tensor h;
+        };
+        trial.forward = with_cache<Cache>(
             [=](auto* cache) {
-                const Tensor h = layer->before(x, cache);
+                const Tensor h = cache->h = layer->before(x, cache);
                 return layer->after(x, pre ? times(h, h) : s, cache);
             },
             [=](const Tensor& dy, const auto& cache) {
                 const auto d = layer->after_backward(dy, cache);
                 if (!pre) return Gradients{{"x", d.dx}, {"s", d.dsublayer}};
-                const Tensor h = layer->before(x), dh = times(d.dsublayer, h + h);
+                const Tensor dh = times(d.dsublayer, cache.h + cache.h);
                 return Gradients{{"x", d.dx + layer->before_backward(dh, cache)}};
             });
         return trial;

@@ -89,7 +89,8 @@ inline Maker of_result(Tensor (*function)(const Tensor&),
         const Tensor x = hidden_states(s, source);
         const auto forward = [=] {
             const Tensor y = function(x);
-            return Pass{y, [=](const Tensor& dy) {
+            return Pass{y, [=, kept = way()](const Tensor& dy) {
+                            const ScopedWay scoped(kept);  // there is no cache that remembers it
                             return Gradients{{"x", backward(dy, needs_x ? x : y)}};
                         }};
         };
