@@ -20,7 +20,7 @@
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
-#include "lib/fast/matmul.hpp"
+#include "lib/fast/product.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 

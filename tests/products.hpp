@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/matmul.hpp"
+#include "lib/fast/product.hpp"
 #include "tests/support.hpp"
 
 namespace abh {
@@ -18,23 +18,25 @@ struct Draw {
     Tensor operator()(const Shape& shape) { return normal(shape, random.stream()); }
 };
 
-/// Three loops, sums in double: what `matmul` is compared with.
+/// Three loops, sums in double: what products are compared with.
+inline void multiply_naively(const Product& p) {
+    for (Index i = 0; i < p.m; ++i)
+        for (Index j = 0; j < p.n; ++j) {
+            double sum = 0;
+            for (Index l = 0; l < p.k; ++l)
+                sum += static_cast<double>(*p.a.from(i, l).data) *
+                       static_cast<double>(*p.b.from(l, j).data);
+            Real& c = p.c[i * p.width_c + j];
+            c = static_cast<Real>(static_cast<double>(p.scale) * sum) + (p.add ? c : 0);
+        }
+}
+
 inline Tensor naive_matmul(const Tensor& a, const Tensor& b, MatmulOptions o) {
-    const Tensor A = o.transpose_a ? transpose(a) : a, B = o.transpose_b ? transpose(b) : b;
-    const Index m = A.dim(-2), k = A.dim(-1), n = B.dim(-1);
-    const Shape shape = A.shape().with(-1, n);
-    Tensor c(shape);
-    const Real *const left = A.data(), *const right = B.data();
-    Real* const result = c.data();
-    for (Index p = 0; p * m * n < c.size(); ++p)
-        for (Index i = 0; i < m; ++i)
-            for (Index j = 0; j < n; ++j) {
-                double sum = 0;
-                for (Index l = 0; l < k; ++l)
-                    sum += static_cast<double>(left[(p * m + i) * k + l]) *
-                           static_cast<double>(right[(p * k + l) * n + j]);
-                result[(p * m + i) * n + j] = static_cast<Real>(static_cast<double>(o.scale) * sum);
-            }
+    const Product any = product_of(a, b, o, false);
+    Tensor c(a.shape().with(-2, any.m).with(-1, any.n));
+    for (Index p = 0; p < matrices(c.shape()); ++p)
+        multiply_naively(any.at(c.data() + p * any.m * any.n, a.data() + p * any.m * any.k,
+                                b.data() + p * any.k * any.n));
     return c;
 }
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/fast/product.hpp"
 #include "lib/parameter.hpp"
 #include "lib/random.hpp"
 #include "tests/catch.hpp"

@@ -10,7 +10,7 @@
 #include "lib/fast/exp.hpp"
 #include "lib/fast/lanes.hpp"
 #include "lib/fast/parallel.hpp"
-#include "lib/fast/small_matmul.hpp"
+#include "lib/fast/product.hpp"
 
 namespace abh::fast {
 // [sizes]

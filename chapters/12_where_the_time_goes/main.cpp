@@ -6,8 +6,8 @@
 #include "chapters/12_where_the_time_goes/operations.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
-#include "lib/fast/matmul.hpp"
 #include "lib/fast/parallel.hpp"
+#include "lib/fast/product.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;

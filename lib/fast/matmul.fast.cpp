@@ -1,5 +1,3 @@
-#include "lib/fast/matmul.hpp"
-
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
@@ -52,7 +50,7 @@ void by_eigen(const Product& p) {
 constexpr bool with_library = true;
 
 /// On the calling thread alone, because all threads call this.
-bool by_library(const Product& p) {
+void large_product(const Product& p) {
     omp_set_num_threads(1);
     // Reading a transposed `a` means walking down its columns. If its rows are long, above all a
     // power of two, the numbers of a column compete for a few places in a cache, so their neighbors
@@ -62,32 +60,21 @@ bool by_library(const Product& p) {
         return matrix.by_columns() ? std::max(matrix.column, rows) : std::max(matrix.row, columns);
     };
     const Index row_a = leading(p.a, p.m, p.k), row_b = leading(p.b, p.k, p.n);
-    bool done = true;
-    for (Index first = 0; first < p.k && done; first += depth) {
+    for (Index first = 0; first < p.k; first += depth) {
         const Product part = p.inner(first, std::min(depth, p.k - first));
-        done = dnnl_sgemm(p.a.by_columns() ? 'T' : 'N', p.b.by_columns() ? 'T' : 'N', p.m, p.n,
-                          part.k, p.scale, part.a.data, row_a, part.b.data, row_b,
-                          p.add || first > 0 ? 1.0f : 0.0f, p.c, p.width_c) == dnnl_success;
-        if (first > 0 && !done)
-            throw std::runtime_error("matmul: oneDNN failed in the middle of a product");
+        if (dnnl_sgemm(p.a.by_columns() ? 'T' : 'N', p.b.by_columns() ? 'T' : 'N', p.m, p.n, part.k,
+                       p.scale, part.a.data, row_a, part.b.data, row_b,
+                       p.add || first > 0 ? 1.0f : 0.0f, p.c, p.width_c) != dnnl_success)
+            throw std::runtime_error("matmul: oneDNN failed to compute a product");
     }
-    return done;
 }
 #else
 constexpr bool with_library = false;
 
-bool by_library(const Product&) {
-    return false;
+void large_product(const Product& p) {
+    packed_matmul(p);
 }
 #endif
-
-/// @param large  whether the whole product, of which this is a block, is large
-void compute(const Product& block, bool large) {
-    if (!large)
-        by_eigen(block);
-    else if (!by_library(block))
-        packed_matmul(block);
-}
 // [all products]
 /// Rows and columns of the blocks into which a result is cut.
 struct Block {
@@ -135,21 +122,18 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
                     column = i % by_columns * block.columns;
         const Product whole =
             any.at(c.data() + p * m * n, a.data() + p * m * k, b.data() + p * k * n);
-        compute(whole.block(row, column, std::min(block.rows, m - row),
-                            std::min(block.columns, n - column)),
-                is_large(any));
+        const Product part = whole.block(row, column, std::min(block.rows, m - row),
+                                         std::min(block.columns, n - column));
+        is_large(any) ? large_product(part) : by_eigen(part);
     };
     if (batch * m * n * k < 1 << 16)  // waking a thread would cost more than the product
         for (Index i = 0; i < blocks; ++i) one(i);
     else
         parallel_for(blocks, one);
 }
-}  // namespace abh::fast
 
-namespace abh {
+}  // namespace abh::fast
 // [interface]
-bool products_by_library() {
+bool abh::products_by_library() {
     return fast::with_library;
 }
-
-}  // namespace abh

@@ -3,9 +3,8 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/eigen.hpp"
-#include "lib/fast/small_matmul.hpp"
-#include "lib/tensor.hpp"
+#include "lib/fast/lanes.hpp"
+#include "lib/fast/product.hpp"
 
 namespace abh {
 // [blocks]
@@ -111,7 +110,7 @@ void multiply_block(Product p, Index tile_a) {
 void packed_matmul(const Product& p) {
     thread_local Tensor buffer;
     const bool as_it_is = !p.a.by_columns();
-    const Index height = as_it_is ? std::max<Index>(p.m, 1) : some_rows;
+    const Index height = as_it_is ? p.m : some_rows;
     if (p.k == 0 && !p.add)
         for (Index i = 0; i < p.m; ++i) std::fill_n(p.c + i * p.width_c, p.n, Real(0));
     for (Index first = 0; first < p.k; first += depth)

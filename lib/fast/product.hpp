@@ -35,19 +35,16 @@ struct Product {
     }
     /// Some rows and columns of the result.
     Product block(Index row, Index column, Index n_rows, Index n_columns) const {
-        return {c + row * width_c + column,
-                width_c,
-                a.from(row, 0),
-                b.from(0, column),
-                n_rows,
-                n_columns,
-                k,
-                scale,
-                add};
+        Product part = at(c + row * width_c + column, a.from(row, 0).data, b.from(0, column).data);
+        part.m = n_rows;
+        part.n = n_columns;
+        return part;
     }
     /// The product over part of the inner axis.
     Product inner(Index first, Index count) const {
-        return {c, width_c, a.from(0, first), b.from(first, 0), m, n, count, scale, add};
+        Product part = at(c, a.from(0, first).data, b.from(first, 0).data);
+        part.k = count;
+        return part;
     }
 };
 
@@ -56,17 +53,22 @@ struct Product {
 inline Product product_of(const Tensor& a, const Tensor& b, const MatmulOptions& o, bool add) {
     const Index m = a.dim(o.transpose_a ? -1 : -2), k = a.dim(o.transpose_a ? -2 : -1),
                 n = b.dim(o.transpose_b ? -2 : -1);
-    return {nullptr,
-            n,
-            Strided::of(nullptr, a.dim(-1), o.transpose_a),
-            Strided::of(nullptr, b.dim(-1), o.transpose_b),
-            m,
-            n,
-            k,
-            o.scale,
-            add};
+    const Strided left = Strided::of(nullptr, a.dim(-1), o.transpose_a),
+                  right = Strided::of(nullptr, b.dim(-1), o.transpose_b);
+    return {nullptr, n, left, right, m, n, k, o.scale, add};
 }
 // [kinds]
+/// The most that `small_matmul` computes at once: this many rows, and this many times `lanes`
+/// columns.
+#ifdef __AVX512F__  // 32 registers of 16 floats; with AVX2 16 of 8, and `lanes` takes two
+constexpr int tile_height = 6, tile_width = 4;
+#else
+constexpr int tile_height = 6, tile_width = 1;
+#endif
+/// A product, without scale, of matrices that fit into a core's cache, on the calling thread. Each
+/// number of `a` multiplies a row of `b`, so `a` may be transposed at no cost. But `b` may not be,
+/// and the number of its columns must be a multiple of `lanes`.
+void small_matmul(const Product& product);
 /// A product of any size, on the calling thread. Either the rows or the columns of `a` must be
 /// contiguous, and likewise of `b`. The bits of an element depend only on its row of `a`, its
 /// column of `b` and `scale`, so parts of a product can be computed separately, on any thread.
@@ -76,5 +78,8 @@ void packed_matmul(const Product& product);
 bool is_skinny(const Product& product);
 /// Reads `b` from memory once, and gives the same bits for any number of threads.
 void skinny_matmul(const Product& product);
+/// Whether oneDNN computes large products, except those of few rows. If so, their last bits may
+/// depend on the number of threads, but are the same in every run.
+bool products_by_library();
 
 }  // namespace abh

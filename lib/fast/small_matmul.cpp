@@ -1,4 +1,5 @@
-#include "lib/fast/small_matmul.hpp"
+#include "lib/fast/lanes.hpp"
+#include "lib/fast/product.hpp"
 
 namespace abh {
 // [tile]

@@ -1,6 +1,6 @@
 // Per real: products in a core's cache, and those whose operands are put in order first.
+#include "lib/fast/lanes.hpp"
 #include "lib/fast/product.hpp"
-#include "lib/fast/small_matmul.hpp"
 #include "tests/products.hpp"
 
 using namespace abh;
@@ -13,28 +13,29 @@ struct Whole {
     std::vector<Real> numbers;
     Strided matrix;
 
-    Whole(Index rows, Index columns, bool by_columns, std::uint64_t seed, Index gap = 3) {
+    Whole(Index rows, Index columns, bool by_columns, std::uint64_t seed, Index gap) {
         const Index lines = by_columns ? columns : rows,
                     length = (by_columns ? rows : columns) + gap;
         Random random(seed);
         const Ids ids = random_ids({lines, length}, -4, 5, random.stream());
         numbers.assign(ids.values().begin(), ids.values().end());
-        matrix = {numbers.data(), length, 1};
-        if (by_columns) matrix = matrix.transposed();
+        matrix = Strided::of(numbers.data(), length, by_columns);
     }
 };
 
-/// Three loops.
-Tensor product(Strided a, Strided b, const Tensor& before, Index m, Index n, Index k, Real scale,
-               bool add) {
-    Tensor c = before.clone();
-    for (Index i = 0; i < m; ++i)
-        for (Index j = 0; j < n; ++j) {
-            Real sum = 0;
-            for (Index p = 0; p < k; ++p) sum += *a.from(i, p).data * *b.from(p, j).data;
-            c(i, j) = scale * sum + (add ? before(i, j) : 0);
-        }
-    return c;
+/// Requires of `multiply` what three loops give, and nothing in the gap between the rows of `c`.
+void check_product(void multiply(const Product&), Index m, Index n, Index k, bool a_by_columns,
+                   bool b_by_columns, Index gap, Real scale) {
+    const Whole a(m, k, a_by_columns, 1, gap), b(k, n, b_by_columns, 2, gap);
+    for (const bool add : {false, true}) {
+        Tensor c = Tensor::full({m + 1, n + gap}, 3), expected = c.clone();
+        Product p{c.data(), n + gap, a.matrix, b.matrix, m, n, k, scale, add};
+        multiply(p);
+        p.c = expected.data();
+        multiply_naively(p);
+        CAPTURE(m, n, k, a_by_columns, b_by_columns, gap, scale, add);
+        REQUIRE(same_bits(c, expected));
+    }
 }
 
 }  // namespace
@@ -44,16 +45,8 @@ TEST_CASE("a small product is three loops, and touches nothing beside it", "[fas
         for (Index n : {lanes, 2 * lanes, 3 * lanes, 5 * lanes})
             for (Index k : {0, 1, 3, 67})
                 for (bool transposed : {false, true})
-                    for (bool add : {false, true})
-                        for (Index gap : {0, 5}) {  // between the rows of a, b and c
-                            const Whole a(m, k, transposed, 1, gap), b(k, n, false, 2, gap);
-                            const Tensor before = Tensor::full({m + 1, n + gap}, 3);
-                            Tensor c = before.clone();
-                            small_matmul({c.data(), n + gap, a.matrix, b.matrix, m, n, k, 1, add});
-                            CAPTURE(m, n, k, transposed, add, gap);
-                            REQUIRE(
-                                same_bits(c, product(a.matrix, b.matrix, before, m, n, k, 1, add)));
-                        }
+                    for (Index gap : {0, 5})
+                        check_product(small_matmul, m, n, k, transposed, false, gap, 1);
 }
 
 TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fast]") {
@@ -64,32 +57,19 @@ TEST_CASE("a packed product is three loops, and touches nothing beside it", "[fa
     for (const auto& [m, n, k] : sizes)
         for (const bool a_by_columns : {false, true})
             for (const bool b_by_columns : {false, true})
-                for (const bool add : {false, true})
-                    for (const Real scale : {Real(1), Real(2)}) {
-                        const Whole a(m, k, a_by_columns, 1), b(k, n, b_by_columns, 2);
-                        const Tensor whole = Tensor::full({m + 1, n + 5}, 3);
-                        Tensor c = whole.clone();
-                        CAPTURE(m, n, k, a_by_columns, b_by_columns, add, scale);
-                        packed_matmul({c.data(), n + 5, a.matrix, b.matrix, m, n, k, scale, add});
-                        REQUIRE(
-                            same_bits(c, product(a.matrix, b.matrix, whole, m, n, k, scale, add)));
-                    }
+                for (const Real scale : {Real(1), Real(2)})
+                    check_product(packed_matmul, m, n, k, a_by_columns, b_by_columns, 3, scale);
 }
 
 TEST_CASE("a part of a packed product has the bits of the whole", "[fast]") {
     constexpr Index m = 487, n = 131, k = 600;
+    const Tensor a = random_tensor({m, k}, 1), b = random_tensor({k, n}, 2);
     for (const bool transpose_a : {false, true})
         for (const bool transpose_b : {false, true}) {
-            const Tensor a = random_tensor({m, k}, 1), b = random_tensor({k, n}, 2);
             Tensor whole({m, n}), parts({m, n});
-            Product p{whole.data(),
-                      n,
-                      Strided::of(a.data(), transpose_a ? m : k, transpose_a),
-                      Strided::of(b.data(), transpose_b ? k : n, transpose_b),
-                      m,
-                      n,
-                      k,
-                      Real(0.3)};
+            const Strided left = Strided::of(a.data(), transpose_a ? m : k, transpose_a),
+                          right = Strided::of(b.data(), transpose_b ? k : n, transpose_b);
+            Product p{whole.data(), n, left, right, m, n, k, Real(0.3)};
             packed_matmul(p);
             p.c = parts.data();
             const Index rows[] = {0, 5, 100, m}, columns[] = {0, 1, 40, n};
