@@ -39,13 +39,6 @@ void Gradient::add(const Tensor& share) {
     state_->is_zero = false;
 }
 
-void Gradient::assign(Tensor numbers) {
-    require_shape(numbers.shape(), shape_, "gradient", "numbers");
-    state_->sum = std::move(numbers);
-    state_->is_zero = false;
-    forget();
-}
-
 std::unique_ptr<Gradient::Waiting>& Gradient::waiting() {
     tell();
     return state_->waiting;

@@ -43,10 +43,8 @@ public:
     /// For a kernel that writes a share itself. If nothing waits, the sum stays where it is in
     /// memory, unless the gradient is zero and somebody else has a handle to the sum.
     Target target();
-    /// Adds `share`, which has the gradient's shape.
+    /// Adds `share`, which has the gradient's shape. A gradient of zero becomes a copy of it.
     void add(const Tensor& share);
-    /// Replaces the gradient by `numbers`, of its shape; it keeps their tensor and copies nothing.
-    void assign(Tensor numbers);
     // [gradient: hook]
     /// From here on, calls `hook`, unless it is empty, before a share is added or begins to wait,
     /// and whenever `tensor` is called, because its caller may add to it. One share may cause

@@ -146,9 +146,10 @@ std::vector<Parameter>& GradientSum::finish(std::size_t bucket) {
     Index at = 0;
     for (Parameter& slice : slices) {
         const Index count = slice.value.size();
-        // a copy, because Eigen rounds some sums by where in memory they begin, and the next
+        slice.gradient.zero();
+        // makes a copy, because Eigen rounds some sums by where in memory they begin, and the next
         // backward adds to this gradient
-        slice.gradient.assign(total.rows(at, at + count).reshape(slice.value.shape()).clone());
+        slice.gradient.add(total.rows(at, at + count).reshape(slice.value.shape()));
         at += count;
     }
     of = {};  // frees its memory
