@@ -52,9 +52,9 @@ private:
     void* block_;
 };
 
-/// How many bytes after the beginning of a block the matrices and the bias begin.
+/// How many bytes after the beginning of a block the matrices begin.
 struct Offsets {
-    std::size_t a = 0, b = 0, c = 0, bias = 0;
+    std::size_t a = 0, b = 0, c = 0;
 };
 
 /// Multiplies on the device, and requires what the plain way gives.

@@ -1,12 +1,38 @@
-// Per way: gradients, and products that wait in them.
+// Per way: parameters and their gradients, and products that wait in these.
 #include "lib/fast/gradient.hpp"
 
 #include <algorithm>
+#include <cmath>
 
-#include "lib/parameter.hpp"
+#include "lib/linear.hpp"
 #include "tests/products.hpp"
 
 using namespace abh;
+
+TEST_CASE("parameters carry the names of PyTorch's state_dict") {
+    Random random(1);
+    Linear map(4, 3, true, random), plain(4, 3, false, random);
+    Parameters list = parameters_of(map, "encoder.0");
+    plain.collect(list, "");
+    REQUIRE(list.size() == 3);
+    REQUIRE(list[0].name == "encoder.0.weight");
+    REQUIRE(list[1].name == "encoder.0.bias");
+    REQUIRE(list[2].name == "weight");
+    REQUIRE(list[0].parameter == &map.weight);
+    REQUIRE(count_elements(list) == 12 + 3 + 12);
+}
+
+TEST_CASE("gradients start at zero and return there") {
+    Parameter a(Tensor::full({2, 2}, 5)), b(Tensor::full({3}, 5));
+    const Parameters list{{"a", &a}, {"b", &b}};
+    REQUIRE(grad_norm(list) == 0);
+    a.grad().fill(2);
+    b.grad().fill(-1);
+    REQUIRE(grad_norm(list) == Approx(std::sqrt(19)));
+    zero_grad(list);
+    REQUIRE(grad_norm(list) == 0);
+    REQUIRE(a.value(0, 0) == 5);
+}
 
 TEST_CASE("a gradient is zero at first, and what is added to it") {
     Draw draw;
@@ -58,20 +84,6 @@ TEST_CASE("copies of a parameter are one value and one gradient, products that w
                         "parameter: numbers has shape [70, 40], expected [40, 70]");
     Parameter independent(share.clone());
     REQUIRE(same_bits(independent.grad(), Tensor::zeros({40, 70})));
-}
-
-TEST_CASE("a share is added to products that wait") {
-    Draw draw;
-    const Tensor dy = draw({2, 40}), x = draw({2, 70}), share = draw({40, 70});
-    REQUIRE(fast::worth_keeping(2, 40, 70));
-    const Tensor expected = matmul(dy, x, {.transpose_a = true}) + share;
-    for (const bool first : {true, false}) {
-        Gradient g(share.shape());
-        if (first) g.add(share);
-        fast::add_product(g, dy, x);
-        if (!first) g.add(share);
-        REQUIRE(max_difference(g.tensor(), expected) <= 20 * eps);
-    }
 }
 
 TEST_CASE("products wait as long as they are small together", "[fast]") {
