@@ -45,61 +45,53 @@ Transfers difference(const Transfers& a, const Transfers& b) {
             b.bytes_to_host - a.bytes_to_host};
 }
 
-void check_training(TransformerOptions options, const std::string& optimizer) {
-    INFO(optimizer);
-    const Corpus corpus = small_corpus();
-    options.n_encoder_layers = options.n_decoder_layers = 1;
-    const auto run = [&] {
-        Transformer model(fitting(options, corpus), Random(1));
-        std::vector<double> losses;
-        Transfers before = transfers();
-        train(model, corpus, twenty_steps(optimizer), [&](const StepReport& r) {
-            losses.push_back(r.loss);
-            const Transfers moved = difference(before, transfers());
-            before = transfers();
-            INFO("step " << r.step);
-            // weights go over in the first step, and the optimizer's list in its update
-            if (!on_cuda() || r.step <= 2) return;
-            CHECK(moved.to_host == 1);
-            CHECK(moved.bytes_to_host == sizeof(double));
-            // the ids of source, target in and out, 3 sentences of 5 words, and where each begins
-            CHECK(moved.to_device == 1);
-            CHECK(moved.bytes_to_device <= (3 * 3 * 5 + 2 * 4) * 4);
-        });
-        losses.push_back(evaluate(model, corpus, corpus.train).loss);
-        return losses;
-    };
-    const auto [host, device] = on_both(run);
-    REQUIRE(device.size() == 21);
-    // The same pairs, and the same elements dropped; what is left is the order of sums. In float a
-    // gradient differs by some 1e-6 of the largest, a step at a rate of 1e-3 carries that into
-    // weights of order one, and Adam, which divides by the gradient's own size, may carry a weight
-    // whose gradient is round-off by up to the rate: a few such weights among hundreds move a loss
-    // by some 1e-5.
-    const double tolerance = in_double ? 1e-8 : 1e-4;
-    for (std::size_t i = 0; i < device.size(); ++i) {
-        INFO("step " << i + 1);
-        CHECK(device[i] == Approx(host[i]).epsilon(tolerance));
-    }
-}
-
 }  // namespace
 
-TEST_CASE("training the toy takes the same way on the device, and moves ids and a loss", "[cuda]") {
-    check_training(toy_like(), "sgd");
-    check_training(toy_like(), "adam");
-}
-
-TEST_CASE("training the paper's model takes the same way on the device, and moves ids and a loss",
-          "[cuda]") {
-    check_training(paper_like(NormPlacement::post), "sgd");
-    check_training(paper_like(NormPlacement::pre), "adamw");
-}
-
-TEST_CASE("training shared heads takes the same way on the device, and moves ids and a loss",
-          "[cuda]") {
-    check_training(shared_head_like(), "sgd");
-    check_training(shared_head_like(), "adam");
+TEST_CASE("training takes the same way on the device, and moves ids and a loss", "[cuda]") {
+    const Corpus corpus = small_corpus();
+    const std::vector<std::pair<TransformerOptions, const char*>> cases{
+        {toy_like(), "sgd"},
+        {toy_like(), "adam"},
+        {paper_like(NormPlacement::post), "sgd"},
+        {paper_like(NormPlacement::pre), "adamw"},
+        {shared_head_like(), "sgd"},
+        {shared_head_like(), "adam"}};
+    for (auto [options, optimizer] : cases) {
+        options.n_encoder_layers = options.n_decoder_layers = 1;
+        const auto run = [&] {
+            Transformer model(fitting(options, corpus), Random(1));
+            std::vector<double> losses;
+            Transfers before = transfers();
+            train(model, corpus, twenty_steps(optimizer), [&](const StepReport& r) {
+                losses.push_back(r.loss);
+                const Transfers moved = difference(before, transfers());
+                before = transfers();
+                INFO("step " << r.step);
+                // weights go over in the first step, and the optimizer's list in its update
+                if (!on_cuda() || r.step <= 2) return;
+                CHECK(moved.to_host == 1);
+                CHECK(moved.bytes_to_host == sizeof(double));
+                // the ids of source, target in and out, 3 sentences of 5 words, and where each
+                // begins
+                CHECK(moved.to_device == 1);
+                CHECK(moved.bytes_to_device <= (3 * 3 * 5 + 2 * 4) * 4);
+            });
+            losses.push_back(evaluate(model, corpus, corpus.train).loss);
+            return losses;
+        };
+        const auto [host, device] = on_both(run);
+        REQUIRE(device.size() == 21);
+        // The same pairs, and the same elements dropped; what is left is the order of sums. In
+        // float a gradient differs by some 1e-6 of the largest, a step at a rate of 1e-3 carries
+        // that into weights of order one, and Adam, which divides by the gradient's own size, may
+        // carry a weight whose gradient is round-off by up to the rate: a few such weights among
+        // hundreds move a loss by some 1e-5.
+        const double tolerance = in_double ? 1e-8 : 1e-4;
+        for (std::size_t i = 0; i < device.size(); ++i) {
+            INFO(optimizer << ", step " << i + 1);
+            CHECK(device[i] == Approx(host[i]).epsilon(tolerance));
+        }
+    }
 }
 
 TEST_CASE("a step of the base model with clipping takes few launches and two fetches", "[cuda]") {
