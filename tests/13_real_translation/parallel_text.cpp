@@ -8,6 +8,7 @@
 #include <set>
 
 #include "chapters/13_real_translation/data/text.hpp"
+#include "lib/io/files.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -15,17 +16,12 @@ using namespace abh;
 namespace {
 
 std::string gzip(const std::string& text) {
-    z_stream stream{};
-    REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY) == Z_OK);
-    std::string packed(deflateBound(&stream, text.size()) + 64, '\0');
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    stream.avail_in = static_cast<uInt>(text.size());
-    stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-    stream.avail_out = static_cast<uInt>(packed.size());
-    REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-    packed.resize(stream.total_out);
-    deflateEnd(&stream);
-    return packed;
+    const Folder folder;
+    const gzFile file = ::gzopen((folder / "packed").c_str(), "wb9");
+    REQUIRE(::gzwrite(file, text.data(), static_cast<unsigned>(text.size())) ==
+            static_cast<int>(text.size()));
+    ::gzclose(file);
+    return read_file(folder / "packed");
 }
 
 /// The message that reading `file` ends with.
@@ -97,7 +93,7 @@ TEST_CASE("a file that is no text in UTF-8 is named, and how to come to its text
                    Contains(file.string() + ":") && Contains(is));
     }
     for (const std::string& text : {std::string("PK"), std::string("BZh"), std::string("%PDF"),
-                                   std::string(100, 'x') + '\0' + std::string(100, 'x')}) {
+                                    std::string(100, 'x') + '\0' + std::string(100, 'x')}) {
         put(file, text);
         CHECK(read_lines(file) == std::vector<std::string>{text});
     }

@@ -1,9 +1,8 @@
 #pragma once
 
-// What the fuzzers share. Each has a function `LLVMFuzzerTestOneInput`, which must survive all
-// bytes: what is wrong with them is said by a std::runtime_error or std::invalid_argument, in one
-// line that is safe to print.
-#include <sys/mman.h>
+// What the fuzzers share. Each has a function `meet`, which must survive all bytes: what is wrong
+// with them is said by a std::runtime_error or std::invalid_argument, in one line that is safe to
+// print.
 #include <unistd.h>
 
 #include <cstdint>
@@ -21,23 +20,7 @@ namespace abh::fuzz {
 
 inline const bool memory_is_checked = (memory::check(), true);
 
-/// A file in memory.
-class MemoryFile {
-public:
-    MemoryFile(const void* data, std::size_t size) : descriptor_(::memfd_create("fuzz", 0)) {
-        if (descriptor_ < 0 || ::write(descriptor_, data, size) != static_cast<ssize_t>(size))
-            std::abort();
-    }
-    explicit MemoryFile(std::string_view text) : MemoryFile(text.data(), text.size()) {}
-    ~MemoryFile() { ::close(descriptor_); }
-    MemoryFile(const MemoryFile&) = delete;
-    MemoryFile& operator=(const MemoryFile&) = delete;
-
-    std::filesystem::path path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
-private:
-    int descriptor_;
-};
+void meet(std::string_view bytes);
 
 /// A folder in memory, which goes away with the program.
 class MemoryFolder {
@@ -61,19 +44,19 @@ public:
 private:
     std::filesystem::path path_;
 };
+inline const MemoryFolder folder;
 
 /// A safetensors file of these bytes. What begins with { is a header, a line feed and the numbers
 /// behind it, and gets the length that a header needs, so that a change to the header need not be
 /// undone by chance.
-inline std::string tensor_file(const std::uint8_t* data, std::size_t size) {
-    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+inline std::string tensor_file(std::string_view bytes) {
     if (!bytes.starts_with('{')) return std::string(bytes);
     const std::string_view header = bytes.substr(0, bytes.find('\n'));
     std::string file;
     for (std::uint64_t length = header.size(), i = 0; i < 8; ++i, length >>= 8)
         file += static_cast<char>(length & 0xFF);
     file += header;
-    if (header.size() < size) file += bytes.substr(header.size() + 1);
+    if (header.size() < bytes.size()) file += bytes.substr(header.size() + 1);
     return file;
 }
 
@@ -102,3 +85,8 @@ bool accepted(const F& f) {
 }
 
 }  // namespace abh::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    abh::fuzz::meet({reinterpret_cast<const char*>(data), size});
+    return 0;
+}

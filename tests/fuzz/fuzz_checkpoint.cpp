@@ -4,20 +4,19 @@
 
 using namespace abh;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const fuzz::MemoryFile file(fuzz::tensor_file(data, size));
+void fuzz::meet(std::string_view bytes) {
+    const auto file = fuzz::folder.put("file", fuzz::tensor_file(bytes));
     fuzz::accepted([&] {
-        const TensorFile content = load_safetensors(file.path());
+        const TensorFile content = load_safetensors(file);
         for (const auto& [name, tensor] : content.tensors)
-            fuzz::expect(static_cast<std::size_t>(tensor.size()) <= size,
+            fuzz::expect(static_cast<std::size_t>(tensor.size()) <= bytes.size(),
                          "more numbers than bytes");
     });
     fuzz::accepted([&] {
-        const Checkpoint checkpoint = load_checkpoint(file.path());
+        const Checkpoint checkpoint = load_checkpoint(file);
         fuzz::expect(checkpoint.source.size() == checkpoint.model.options().src_words,
                      "a vocabulary and its model differ");
         const std::string options = to_json(checkpoint.model.options());
         fuzz::expect(to_json(transformer_options(options)) == options, "options change");
     });
-    return 0;
 }

@@ -28,23 +28,20 @@ void use(const MarianWords& words, const MarianConfig& config) {
 
 /// A line each with config.json, generation_config.json and tokenizer_config.json, and vocab.json
 /// behind them.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const fuzz::MemoryFolder folder;
+void fuzz::meet(std::string_view bytes) {
     static const std::vector<std::string> sentences{"I have a good friend ."};
     static const std::string pieces = Subwords::train(sentences, 30, false).model();
-    std::string_view rest(reinterpret_cast<const char*>(data), size);
     for (const char* name :
          {"config.json", "generation_config.json", "tokenizer_config.json", "vocab.json"}) {
-        const std::size_t end = name[0] == 'v' ? rest.npos : rest.find('\n');
-        folder.put(name, rest.substr(0, end));
-        rest = end == rest.npos ? "{}" : rest.substr(end + 1);
+        const std::size_t end = name[0] == 'v' ? bytes.npos : bytes.find('\n');
+        fuzz::folder.put(name, bytes.substr(0, end));
+        bytes = end == bytes.npos ? "{}" : bytes.substr(end + 1);
     }
-    for (const char* name : {"source.spm", "target.spm"}) folder.put(name, pieces);
+    for (const char* name : {"source.spm", "target.spm"}) fuzz::folder.put(name, pieces);
     fuzz::accepted([&] {
-        const MarianConfig config = read_marian_config(folder.path());
+        const MarianConfig config = read_marian_config(fuzz::folder.path());
         expect_possible(config);
         if (std::max(config.model.src_words, config.model.tgt_words) <= 1000)
-            use(MarianWords(folder.path(), config), config);
+            use(MarianWords(fuzz::folder.path(), config), config);
     });
-    return 0;
 }

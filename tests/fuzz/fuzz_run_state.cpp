@@ -27,12 +27,11 @@ void go_on(fuzz::Run& run) {
 }  // namespace
 
 /// The state of a folder, and what `--resume` makes of it.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const fuzz::MemoryFolder folder;
-    static const RunFolder kept(folder.path());
-    const auto file = folder.put("state.safetensors", fuzz::tensor_file(data, size));
+void fuzz::meet(std::string_view bytes) {
+    static const RunFolder kept(fuzz::folder.path());
+    const auto file = fuzz::folder.put("state.safetensors", fuzz::tensor_file(bytes));
     TensorFile state;
-    if (!fuzz::accepted([&] { state = kept.state(); })) return 0;
+    if (!fuzz::accepted([&] { state = kept.state(); })) return;
     fuzz::accepted([&] { load_text_model(file); });
     fuzz::Run run;
     const TensorFile before = run.state();
@@ -40,5 +39,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         go_on(run);
     else
         fuzz::expect(same(run.state(), before), "a state that is refused leaves its traces");
-    return 0;
 }

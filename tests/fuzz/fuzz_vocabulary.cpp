@@ -3,10 +3,10 @@
 
 using namespace abh;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const fuzz::MemoryFile file(data, size);
+void fuzz::meet(std::string_view bytes) {
+    const auto file = fuzz::folder.put("file", bytes);
     fuzz::accepted([&] {
-        const Corpus corpus = read_corpus(file.path(), 100);
+        const Corpus corpus = read_corpus(file, 100);
         for (const Vocabulary* words : {&corpus.source, &corpus.target})
             for (Index id = 0; id < words->size(); ++id)
                 fuzz::expect(words->id(words->word(static_cast<std::int32_t>(id))) == id,
@@ -15,5 +15,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::expect(batch.source.ids.dim(0) == static_cast<Index>(corpus.train.size()),
                      "a pair is missing");
     });
-    return 0;
 }
