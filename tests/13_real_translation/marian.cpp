@@ -46,16 +46,12 @@ Pass pass_of(const std::string& name) {
 }
 
 /// The message with which a model is refused if fields of config.json are set, or taken out where
-/// the value is a lone "-".
+/// the value is null.
 std::string refused_config(const std::string& name, const json& changes) {
     const Folder folder;
     const fs::path model = copy_of(name, folder);
     json config = json::parse(read_file(model / "config.json"));
-    for (const auto& [field, value] : changes.items())
-        if (value == "-")
-            config.erase(field);
-        else
-            config[field] = value;
+    config.merge_patch(changes);
     put(model / "config.json", config.dump());
     return refusal(model);
 }
@@ -207,20 +203,16 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
         CAPTURE(message);
         CHECK_THAT(refused_config("one_table", changes), Contains(message));
     };
-    CHECK(refused_config("one_table", {{"dropout", 0.3}, {"_name_or_path", "x"}}) == "accepted");
     CHECK(refused_config("one_table", {{"activation_function", "silu"}}) == "accepted");
-    CHECK(refused_config("one_table", {{"decoder_vocab_size", "-"}}) == "accepted");
+    CHECK(refused_config("one_table", {{"decoder_vocab_size", nullptr}}) == "accepted");
     refused({{"model_type", "bart"}}, "model_type is \"bart\", expected \"marian\"");
-    refused({{"model_type", "-"}}, "no field model_type");
+    refused({{"model_type", nullptr}}, "no field model_type");
     refused({{"activation_function", "gelu"}},
             "activation_function is \"gelu\", expected relu, swish or silu");
-    refused({{"normalize_before", true}}, "normalize_before is true, expected false");
-    refused({{"static_position_embeddings", false}}, "static_position_embeddings is false");
     refused({{"num_hidden_layers", 3}}, "num_hidden_layers is 3, expected 2 as in encoder_layers");
     refused({{"d_model", 33}}, "d_model is 33, expected a multiple of 4");
     refused({{"d_model", -32}}, "d_model is -32, expected a whole number from 1");
     refused({{"d_model", std::uint64_t{1} << 63}}, "expected a whole number from 1");
-    refused({{"d_model", nullptr}}, "no field d_model");
     refused({{"decoder_attention_heads", 2}}, "decoder_attention_heads is 2, expected 4");
     refused({{"decoder_ffn_dim", 64}}, "decoder_ffn_dim is 64, expected 48");
     refused({{"scale_embedding", 1}}, "scale_embedding is 1, expected true or false");
@@ -229,8 +221,6 @@ TEST_CASE("a configuration of another kind of model is refused, and the field is
     refused({{"eos_token_id", std::uint64_t(-1)}}, "eos_token_id is 18446744073709551615");
     refused({{"decoder_vocab_size", 50}}, "decoder_vocab_size is 50, expected 109 as vocab_size");
     refused({{"tie_word_embeddings", false}}, "tensor lm_head.weight is missing");
-    refused({{"pruned_heads", {{"0", {1}}}}}, "pruned_heads is {\"0\":[1]}, expected none");
-    CHECK(refused_config("one_table", {{"pruned_heads", json::object()}}) == "accepted");
 }
 
 TEST_CASE("weights in another form are refused with the way to make them readable") {
@@ -355,40 +345,4 @@ TEST_CASE("files that are missing, cut or of another kind are refused in one lin
         CHECK_THAT(refusal(model), Contains(file));
     }
     CHECK_THAT(refusal(folder / "none"), Contains("config.json: No such file"));
-}
-
-TEST_CASE("a file that is changed in any byte is a model or is refused in one line") {
-    const Folder folder;
-    const fs::path model = copy_of("odd", folder);
-    Random random(13);
-    const Stream draw = random.stream();
-    Index drawn = 0;
-    const auto below = [&](std::size_t n) {
-        return std::min(n - 1,
-                        static_cast<std::size_t>(draw.uniform(drawn++) * static_cast<Real>(n)));
-    };
-    Index accepted = 0, tried = 0;
-    for (const char* file : {"config.json", "generation_config.json", "vocab.json", "source.spm",
-                             "target.spm", "model.safetensors"}) {
-        CAPTURE(file);
-        const std::string whole = read_file(model / file);
-        const std::size_t some = std::min<std::size_t>(whole.size(), 4000);  // a header is in front
-        for (int i = 0; i < 60; ++i) {
-            std::string changed = whole;
-            const std::size_t at = below(some);
-            CAPTURE(at);
-            if (i % 3 == 0)
-                changed.erase(at, 1 + below(8));
-            else if (i % 3 == 1)
-                changed.insert(at, 1, "0919-\"[]{},.e\xff"[below(15)]);
-            else
-                changed[at] = static_cast<char>(below(256));
-            put(model / file, changed);
-            accepted += refusal(model) == "accepted";
-            ++tried;
-        }
-        put(model / file, whole);
-    }
-    CHECK(accepted > 0);
-    CHECK(accepted < tried);
 }

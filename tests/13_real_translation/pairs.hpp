@@ -1,8 +1,6 @@
 #pragma once
 
 // A small model, and pairs of ids for it, that the tests of training share.
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "chapters/13_real_translation/practice/training_run.hpp"
@@ -33,50 +31,4 @@ inline std::vector<abh::IdPair> drawn_pairs(abh::Index n, std::uint64_t seed) {
         pairs.push_back({{row, row + lengths(i, 0)}, {row + 12, row + 12 + lengths(i, 1)}});
     }
     return pairs;
-}
-
-/// Each target is its source, two words of eight.
-inline std::vector<abh::IdPair> copied_pairs(std::int32_t n) {
-    std::vector<abh::IdPair> pairs;
-    for (std::int32_t i = 0; i < n; ++i) {
-        const std::vector<std::int32_t> words{4 + i % 8, 4 + (i * 3 + i / 8) % 8};
-        pairs.push_back({words, words});
-    }
-    return pairs;
-}
-
-/// Trains until the run is over. @return why it is
-inline std::string train(
-    abh::TrainingRun& run,
-    const std::function<abh::Validation(const abh::Transformer&)>& validation) {
-    while (!run.over()) {
-        while (!run.epoch_over()) run.step();
-        run.end_epoch(validation(run.model()));
-    }
-    return *run.over();
-}
-
-/// Ids as text, and the share of texts that are as they should be.
-inline abh::TextScoring as_digits() {
-    return {[](std::span<const std::int32_t> ids) {
-                std::string text;
-                for (const std::int32_t id : ids)
-                    text += (text.empty() ? "" : " ") + std::to_string(id);
-                return text;
-            },
-            [](std::span<const std::string> texts, std::span<const std::string> references) {
-                double right = 0;
-                for (std::size_t i = 0; i < texts.size(); ++i) right += texts[i] == references[i];
-                return 100 * right / static_cast<double>(texts.size());
-            }};
-}
-
-inline abh::HeldOut held_out(const std::vector<abh::IdPair>& pairs) {
-    abh::HeldOut held{pairs, {}, {}};
-    const auto text = as_digits().text;
-    for (const abh::IdPair& pair : pairs) {
-        held.sources.push_back(text(pair.source));
-        held.references.push_back(text(pair.target));
-    }
-    return held;
 }

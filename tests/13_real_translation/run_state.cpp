@@ -2,7 +2,7 @@
 #include "chapters/13_real_translation/practice/run_state.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "chapters/13_real_translation/practice/text_model.hpp"
@@ -45,6 +45,14 @@ bool same_state(Run& a, Run& b) {
     return same;
 }
 
+/// Changes a field of a state's progress.
+void set_progress(TensorFile& state, const std::string& field, const std::string& value) {
+    auto fields = nlohmann::json::parse(state.metadata.at("progress"));
+    REQUIRE(fields.contains(field));
+    fields[field] = nlohmann::json::parse(value);
+    state.metadata["progress"] = fields.dump();
+}
+
 }  // namespace
 
 TEST_CASE("a run that goes on from a state makes the steps of one that was never interrupted") {
@@ -79,21 +87,15 @@ TEST_CASE("a state holds everything that the next step depends on", "[fast]") {
         run.steps(3);
         return same_state(run, reference);
     };
-    const auto progress = [](TensorFile& state, const std::string& from, const std::string& to) {
-        std::string& text = state.metadata.at("progress");
-        const std::size_t at = text.find(from);
-        REQUIRE(at != std::string::npos);
-        text.replace(at, from.size(), to);
-    };
     CHECK(ends_alike([](TensorFile&) {}));
     CHECK(!ends_alike([](TensorFile& s) { s.tensors.at("optimizer.mean.output.weight").fill(0); }));
     CHECK(
         !ends_alike([](TensorFile& s) { s.tensors.at("optimizer.square.output.weight").fill(1); }));
-    CHECK(
-        !ends_alike([&](TensorFile& s) { progress(s, "\"random_step\":3", "\"random_step\":2"); }));
-    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"batch\":6", "\"batch\":4"); }));
-    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"epoch\":1", "\"epoch\":2"); }));
-    CHECK(!ends_alike([&](TensorFile& s) { progress(s, "\"step\":3", "\"step\":2"); }));
+    for (const auto& [field, value] :
+         {std::pair{"random_step", "2"}, {"batch", "4"}, {"epoch", "2"}, {"step", "2"}}) {
+        CAPTURE(field);
+        CHECK(!ends_alike([&](TensorFile& s) { set_progress(s, field, value); }));
+    }
 }
 
 TEST_CASE("a run goes on only with what it was begun with, and says what differs") {
@@ -140,16 +142,13 @@ TEST_CASE("a state that lacks something, or has another model's, leaves the run 
 TEST_CASE("notes of a state that say what cannot be are refused", "[fast]") {
     Run run, other, untouched;
     run.steps(3);
-    const auto with = [&](const std::string& note, const std::string& text) {
+    const auto with = [&](const auto& change) {
         TensorFile state = state_of(run.run, origin, {});
-        state.metadata.at(note) = text;
+        change(state);
         go_on_from(state, other.run, origin);
     };
-    const std::string progress = state_of(run.run, origin, {}).metadata.at("progress");
-    const auto altered = [&](const std::string& field, const std::string& value) {
-        std::string text = progress;
-        const std::size_t at = text.find('"' + field + "\":") + field.size() + 3;
-        with("progress", text.replace(at, text.find_first_of(",}", at) - at, value));
+    const auto altered = [&](const char* field, const char* value) {
+        with([&](TensorFile& s) { set_progress(s, field, value); });
     };
     for (const char* field : {"batch", "epoch", "random_step", "step", "tokens"})
         for (const char* value : {"-1", "2.5", "1e300", "18446744073709551615", "true", "null"})
@@ -161,11 +160,12 @@ TEST_CASE("notes of a state that say what cannot be are refused", "[fast]") {
     CHECK_THROWS_WITH(altered("target_words", "0"), Contains("with 0 words"));
     CHECK_THROWS_WITH(altered("batch", "999"), Contains("batch 999 of an epoch of"));
     for (const char* note : {"origin", "progress"})
-        for (const std::string text : {"{", "3", "{}"}) CHECK_THROWS(with(note, text));
+        for (const char* text : {"{", "3", "{}"})
+            CHECK_THROWS(with([&](TensorFile& s) { s.metadata.at(note) = text; }));
     CHECK(same_state(other, untouched));
 }
 
-TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no memory asked for") {
+TEST_CASE("a model's file gives back model and pieces") {
     const Folder folder;
     const fs::path file = folder / "model.safetensors";
     const std::vector<std::string> sentences{"I have a good friend .", "I have no friend ."};
@@ -179,16 +179,6 @@ TEST_CASE("a model's file gives back model and pieces, and absurd sizes find no 
     const Parameters p = parameters_of(model), q = parameters_of(back.model);
     for (std::size_t i = 0; i < p.size(); ++i)
         CHECK(same_bits(p[i].parameter->value, q[i].parameter->value));
-    const TensorFile content = load_safetensors(file);
-    for (const char* name : {"d_model", "d_ff", "max_len", "n_encoder_layers"}) {
-        TensorFile other = content;
-        std::string& text = other.metadata.at("options");
-        const std::size_t at = text.find(fmt::format("\"{}\": ", name)) + std::strlen(name) + 4;
-        text.replace(at, text.find_first_of(",\n", at) - at, "1000000000");
-        save_safetensors(file, other);
-        CHECK_THROWS_WITH(load_text_model(file),
-                          Contains(file.string()) && Contains("too few for its options"));
-    }
 }
 
 TEST_CASE("a folder keeps the state that was saved last, and the epochs that it is told") {

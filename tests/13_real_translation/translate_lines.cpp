@@ -9,9 +9,10 @@
 #include <thread>
 
 #include "chapters/13_real_translation/commands.hpp"
+#include "lib/io/files.hpp"
 #include "lib/io/unicode.hpp"
 #include "lib/way.hpp"
-#include "tests/catch.hpp"
+#include "tests/13_real_translation/hypotheses.hpp"
 #include "tests/support.hpp"
 #include "tests/transformers.hpp"
 
@@ -20,11 +21,11 @@ using namespace abh;
 namespace {
 
 /// A model with random weights that reads letters a to h as 4 to 11 and says such letters.
-LineTranslator letter_model(std::uint64_t seed = 1) {
+LineTranslator letter_model() {
     TransformerOptions o = toy_like();
     o.src_words = o.tgt_words = 12;
     o.output_bias = true;
-    Transformer model(o, Random(seed));
+    Transformer model(o, Random(1));
     for (const NamedParameter& p : parameters_of(model))
         p.parameter->value +=
             uniform(p.parameter->value.shape(), Real(-0.5), Real(0.5), model.random().stream());
@@ -53,33 +54,17 @@ struct Found {
     Index count;
 };
 
-std::string content(std::FILE* file) {
-    std::rewind(file);
-    std::string text(1 << 16, '\0');
-    std::string all;
-    for (std::size_t n = 0; (n = std::fread(text.data(), 1, text.size(), file)) > 0;)
-        all.append(text, 0, n);
-    return all;
-}
-
 Found translated(const std::string& input, const LineOptions& options = {},
                  const LineTranslator& translator = letter_model()) {
     const ScopedWay fast(Way::fast);  // how lines are read does not depend on the way
+    const Folder folder;
     std::istringstream in(input);
-    std::FILE *out = std::tmpfile(), *messages = std::tmpfile();
-    Found found;
-    found.count = translate_lines(translator, in, out, messages, options);
-    std::string text = content(out);
-    found.messages = content(messages);
-    while (!text.empty()) {
-        const std::size_t end = text.find('\n');
-        REQUIRE(end != std::string::npos);
-        found.lines.push_back(text.substr(0, end));
-        text.erase(0, end + 1);
-    }
+    std::FILE *const out = std::fopen((folder / "out").c_str(), "w"),
+                     *const messages = std::fopen((folder / "messages").c_str(), "w");
+    const Index count = translate_lines(translator, in, out, messages, options);
     std::fclose(out);
     std::fclose(messages);
-    return found;
+    return {read_lines(folder / "out"), read_file(folder / "messages"), count};
 }
 
 LineOptions few_words() {
@@ -142,10 +127,7 @@ TEST_CASE("a source ends with its end symbol, and what may not be said is the tr
     whole.never = {0, 2};
     const auto expected = beam_search(t.model, Ids({1, 4}, {4, 7, 5, 3}), whole);
     REQUIRE(found[0].size() == 2);
-    for (const std::size_t i : {0u, 1u}) {
-        CHECK(found[0][i].ids == expected[0][i].ids);
-        CHECK(found[0][i].score == expected[0][i].score);
-    }
+    CHECK(same(found[0], expected[0]));
 }
 
 TEST_CASE("a line that cannot be translated gives an empty one, and a message with its number") {
