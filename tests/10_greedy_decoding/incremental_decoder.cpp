@@ -85,28 +85,6 @@ TEST_CASE("a prefix that forks goes on as if it had been alone") {
         }
 }
 
-TEST_CASE("in every way pads stay hidden when the room for keys grows") {
-    for (const bool hide : {true, false}) {
-        TransformerOptions options = small_toy();
-        options.positions.max_len = 40;
-        options.mask_target_pads = hide;
-        const Transformer model = random_model(options, 2);
-        same_in_every_way([&] {
-            IncrementalDecoder decoder(model, padded_batch());
-            Tensor last;
-            for (std::int32_t t = 0; t < 36; ++t) {
-                if (t == 5) decoder.select({0, 2, 4});  // nobody copies the others' rows again
-                if (t == 20) decoder.select({2});
-                std::vector<std::int32_t> words;
-                for (std::int32_t b : decoder.sentences())
-                    words.push_back(t == 0 ? start : (b + t) % 3);  // pads among them
-                last = decoder.next(words);
-            }
-            return std::vector{last};
-        });
-    }
-}
-
 TEST_CASE("decoding gives the same bits with any number of threads, a batch and one alone",
           "[fast]") {
     TransformerOptions options = small_toy();

@@ -25,12 +25,14 @@ struct Trained {
     Index memory = 0;  ///< elements that the optimizer remembers
 };
 
-Tensor row_of_weights(Transformer& model) {
-    const Parameters parameters = parameters_of(model);
+/// Values, or gradients, as one row.
+Tensor row_of(const Parameters& parameters, bool gradients = false) {
     Tensor row({count_elements(parameters)});
     Real* to = row.data();
-    for (const NamedParameter& p : parameters)
-        to = std::copy(p.parameter->value.values().begin(), p.parameter->value.values().end(), to);
+    for (const NamedParameter& p : parameters) {
+        const Tensor& from = gradients ? p.parameter->grad() : p.parameter->value;
+        to = std::copy(from.values().begin(), from.values().end(), to);
+    }
     return row;
 }
 
@@ -53,7 +55,7 @@ Trained trained(Index ranks, Index shards, const TransformerOptions& o = small()
             own.norms.push_back(steps.clip(1));
             steps.update(options.learning_rate);
         }
-        own.weights = row_of_weights(model);
+        own.weights = row_of(parameters_of(model));
         for (const NamedTensor& t : steps.optimizer().memory()) own.memory += t.tensor.size();
         if (team.rank() == of) result = own;
     });
@@ -83,9 +85,8 @@ TEST_CASE(
     CHECK(same_bits(trained(2, 4, small(), adam, 2), trained(1, 4, small(), adam, 2)));
     const TrainingOptions sgd{.learning_rate = Real(1e-2), .momentum = Real(0.9)};
     CHECK(same_bits(trained(2, 4, small(), sgd), trained(1, 4, small(), sgd)));
-    const TransformerOptions tied = marian_like();
     TransformerOptions o = small();
-    o.tied = tied.tied;
+    o.tied = Tied::all;
     CHECK(same_bits(trained(4, 4, o), trained(1, 4, o)));
 }
 
@@ -147,9 +148,8 @@ TEST_CASE("each rank remembers Adam's means for its own slice alone") {
 }
 
 TEST_CASE("gradients that leave during backward are the same bits, and leave before it is over") {
-    const TransformerOptions tied = marian_like();
     TransformerOptions o = small();
-    for (const Tied which : {Tied::none, tied.tied}) {
+    for (const Tied which : {Tied::none, Tied::all}) {
         o.tied = which;
         CHECK(same_bits(trained(2, 4, o), trained(2, 4, o, adam, 1, 0, false)));
     }
@@ -181,8 +181,7 @@ TEST_CASE("in bfloat16 gradients send half the bytes, and a step moves all ranks
     std::vector<Tensor> gradients, weights;
     std::vector<Index> bytes;
     for (const bool bfloat16 : {false, true}) {
-        std::vector<Tensor> of_ranks(2);
-        run_local_ranks(2, [&](Ranks& team) {
+        const auto of_ranks = of_local_ranks(2, [&](Ranks& team) {
             Transformer model(small(), Random(5));
             DataParallel steps(model, adam, team,
                                {.shards = 2, .bfloat16 = bfloat16, .bucket = 300});
@@ -190,17 +189,10 @@ TEST_CASE("in bfloat16 gradients send half the bytes, and a step moves all ranks
             steps.forward_backward(batch);
             if (team.first()) {
                 bytes.push_back(team.traffic().bytes - before);
-                const Parameters slices = steps.slices();
-                Tensor row({count_elements(slices)});
-                Real* to = row.data();
-                for (const NamedParameter& p : slices) {
-                    const Tensor& g = p.parameter->grad();
-                    to = std::copy(g.values().begin(), g.values().end(), to);
-                }
-                gradients.push_back(row);
+                gradients.push_back(row_of(steps.slices(), true));
             }
             steps.update(Real(1e-2));
-            of_ranks[static_cast<std::size_t>(team.rank())] = row_of_weights(model);
+            return row_of(parameters_of(model));
         });
         CHECK(max_difference(of_ranks[0], of_ranks[1]) == 0);
         weights.push_back(of_ranks[0]);
@@ -235,65 +227,53 @@ TEST_CASE("a batch of fewer sentences than ranks is computed, and some ranks add
     const std::vector<IdPair> pairs = drawn_pairs(2, 4);
     const std::vector<Index> both{0, 1};
     const Batch batch = make_batch(pairs, both, {});
-    std::vector<double> losses(4);
-    std::vector<Tensor> weights(4);
-    run_local_ranks(4, [&](Ranks& team) {
+    const auto found = of_local_ranks(4, [&](Ranks& team) {
         Transformer model(small(0), Random(5));
         DataParallel steps(model, adam, team, {.shards = 4, .bucket = 300});
-        const auto me = static_cast<std::size_t>(team.rank());
-        losses[me] = steps.forward_backward(batch);
+        const double loss = steps.forward_backward(batch);
         steps.update(Real(1e-2));
-        weights[me] = row_of_weights(model);
+        return std::pair(loss, row_of(parameters_of(model)));
     });
     Transformer model(small(0), Random(5));
     Trainer whole(model, adam);
-    CHECK(losses.front() ==
-          Approx(whole.step(batch, Real(1e-2))).epsilon(in_double ? 1e-13 : 1e-6));
-    for (std::size_t r = 0; r < 4; ++r) {
-        CHECK(losses[r] == losses.front());
-        CHECK(max_difference(weights[r], weights.front()) == 0);
+    const auto& [first_loss, first_weights] = found.front();
+    CHECK(first_loss == Approx(whole.step(batch, Real(1e-2))).epsilon(in_double ? 1e-13 : 1e-6));
+    for (const auto& [loss, weights] : found) {
+        CHECK(loss == first_loss);
+        CHECK(same_bits(weights, first_weights));
     }
 }
 
 TEST_CASE("what the slices' optimizers remember is put together and taken apart") {
     const std::vector<Batch> batches = drawn_batches();
     const auto after = [&](Index before, Index later) {
-        std::vector<NamedTensor> memory;
+        std::vector<Tensor> memory;
         Tensor weights;
         const auto train = [&](Index ranks, std::size_t first, std::size_t end) {
             const Tensor given = weights;
-            run_local_ranks(ranks, [&](Ranks& team) {
+            return of_local_ranks(ranks, [&](Ranks& team) {
                 Transformer model(small(), Random(5));
                 const Parameters parameters = parameters_of(model);
-                const Real* from = given.empty() ? nullptr : given.data();
+                Index from = 0;
                 for (const NamedParameter& p : parameters) {
-                    if (!from) break;
-                    std::copy_n(from, p.parameter->value.size(), p.parameter->value.data());
-                    from += p.parameter->value.size();
+                    Tensor& value = p.parameter->value;
+                    if (first > 0) std::copy_n(given.data() + from, value.size(), value.data());
+                    from += value.size();
                 }
                 DataParallel steps(model, adam, team, {.shards = 4, .bucket = 300});
-                if (from) {
-                    std::vector<Tensor> tensors;
-                    for (const NamedTensor& t : memory) tensors.push_back(t.tensor);
-                    team.barrier();
-                    steps.remember(tensors, static_cast<Index>(first));
-                    model.random().go_to(first);
-                }
+                if (first > 0) steps.remember(memory, static_cast<Index>(first));
+                model.random().go_to(first);
                 for (std::size_t i = first; i < end; ++i) {
                     steps.forward_backward(batches[i]);
                     steps.update(Real(1e-2));
                 }
-                const std::vector<NamedTensor> own = steps.memory();
-                team.barrier();
-                if (team.first()) {
-                    memory = own;
-                    weights = row_of_weights(model);
-                }
+                std::vector<Tensor> own;
+                for (const NamedTensor& t : steps.memory()) own.push_back(t.tensor);
+                return std::pair(own, row_of(parameters));
             });
         };
-        train(before, 0, 3);
-        train(later, 3, 6);
-        return weights;
+        std::tie(memory, weights) = train(before, 0, 3).front();
+        return train(later, 3, 6).front().second;
     };
     const Tensor alone = after(1, 1);
     CHECK(max_difference(after(3, 2), alone) == 0);

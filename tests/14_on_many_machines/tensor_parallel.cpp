@@ -250,26 +250,6 @@ TEST_CASE("summing dy over ranks as well multiplies every gradient by their numb
         }
 }
 
-TEST_CASE("each parameter is on one rank: the second bias is added once") {
-    for (const Index n : {1, 2, 4}) {
-        const auto counts = of_local_ranks(n, [](Ranks& ranks) {
-            FeedForwardShard ff(feed_forward(true), ranks);
-            SelfAttentionShard heads(attention(true, true), ranks);
-            return std::pair(count_elements(parameters_of(ff)),
-                             count_elements(parameters_of(heads)));
-        });
-        FeedForward ff = feed_forward(true);
-        MultiHeadAttention heads = attention(true, true);
-        Index of_ff = 0, of_heads = 0;
-        for (const auto& [a, b] : counts) {
-            of_ff += a;
-            of_heads += b;
-        }
-        CHECK(of_ff == count_elements(parameters_of(ff)));
-        CHECK(of_heads == count_elements(parameters_of(heads)));
-    }
-}
-
 TEST_CASE("a shard is a copy: the whole layer does not change with it") {
     const FeedForward whole = feed_forward(true);
     const Tensor before = whole.first.weight.value.clone(), bias = whole.second.bias.value.clone();
