@@ -8,20 +8,30 @@
 
 using namespace abh;
 
+namespace {
+
+/// What the last kernel of `f` asks of the memories once its tensors are on the device.
+template <class F>
+cuda::KernelCount counted(const F& f) {
+    f();
+    REQUIRE(cuda::count_kernels(true));
+    f();
+    cuda::count_kernels(false);
+    return cuda::kernel_counts().back();
+}
+
+}  // namespace
+
 TEST_CASE("neighbors that take neighbors need four sectors a request", "[cuda]") {
     if (in_double) return;  // eight, of numbers twice as long
     const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({4096});
     const auto count = [&](int together) {
-        REQUIRE(cuda::count_kernels(true));
-        cuda::copy(x, together);
-        const cuda::KernelCount c = cuda::kernel_counts().front();
-        cuda::count_kernels(false);
+        const cuda::KernelCount c = counted([&] { cuda::copy(x, together); });
         CHECK(c.bytes == 2 * 4096 * 4);
         CHECK(c.requests == 2 * 4096 / 32);
         return c.sectors / c.requests;
     };
-    cuda::copy(x, 1);  // x is there now
     CHECK(count(1) == 4);
     CHECK(count(2) == 8);
     CHECK(count(8) == 32);
@@ -30,16 +40,12 @@ TEST_CASE("neighbors that take neighbors need four sectors a request", "[cuda]")
 TEST_CASE("elementwise kernels read and write four neighbors at once", "[cuda]") {
     const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({4096});
-    REQUIRE(cuda::count_kernels(true));
-    relu(x);
-    const cuda::KernelCount c = cuda::kernel_counts().front();
+    const cuda::KernelCount c = counted([&] { relu(x); });
     CHECK(c.bytes == 2 * 4096 * static_cast<Index>(sizeof(Real)));
     CHECK(c.requests == 2 * 4096 / 4 / 32);
 
     Parameter w(x);
-    scale_grad({{"w", &w}}, 2);
-    cuda::count_kernels(false);
-    const cuda::KernelCount of_list = cuda::kernel_counts().back();
+    const cuda::KernelCount of_list = counted([&] { scale_grad({{"w", &w}}, 2); });
     CHECK(of_list.name == "scale list");
     CHECK(of_list.requests == 2 * 4096 / 4 / 32 + 1);  // and one thread reads the list
 }
@@ -49,13 +55,9 @@ TEST_CASE("one column more keeps the turns of a transpose apart", "[cuda]") {
     const ScopedWay device(Way::cuda);
     const Tensor x = random_tensor({64, 96});
     const auto turns = [&](cuda::Turn turn) {
-        cuda::count_kernels(true);
-        cuda::transpose(x, turn);
-        const cuda::KernelCount c = cuda::kernel_counts().front();
-        cuda::count_kernels(false);
+        const cuda::KernelCount c = counted([&] { cuda::transpose(x, turn); });
         return static_cast<double>(c.shared_turns) / static_cast<double>(c.shared_requests);
     };
-    cuda::transpose(x, cuda::Turn::tile);
     CHECK(turns(cuda::Turn::tile) == 16.5);  // 1 to write, 32 to read
     CHECK(turns(cuda::Turn::padded_tile) == 1);
 }
@@ -69,11 +71,7 @@ TEST_CASE("each rung asks the memories for what the page computes", "[cuda]") {
     constexpr Index k = 16, steps = 2, warps = 8, columns = 4 * 16, elements = 64 * warps;
     const Tensor a = random_tensor({128, k}), b = random_tensor({k, 128});
     const auto asked = [&](cuda::Rung rung) {
-        product(a, b, rung);  // a and b are there now
-        REQUIRE(cuda::count_kernels(true));
-        product(a, b, rung);
-        const cuda::KernelCount c = cuda::kernel_counts().front();
-        cuda::count_kernels(false);
+        const cuda::KernelCount c = counted([&] { product(a, b, rung); });
         return Asked{c.requests, c.sectors, c.shared_requests, c.shared_turns, c.barriers};
     };
     using cuda::Rung;

@@ -83,18 +83,14 @@ TEST_CASE("the emulator finds what lies outside", "[cuda]") {
     }
     CHECK_THAT(refused("gone", first_alone_kernel, one_block, gone),
                Contains("address is not in device memory"));
-    const cuda::Grid large{dim3(1), dim3(2048)};
-    ScopedWay again(Way::cuda);
-    CHECK_THROWS_WITH(launch("large", first_alone_kernel, large, y.on_device()),
-                      Contains("a block of (2048, 1, 1) threads"));
-    const cuda::Grid deep{dim3(1), dim3(1, 1, 65)}, wide{dim3(0x80000000u), dim3(32)};
-    CHECK_THROWS_WITH(launch("deep", first_alone_kernel, deep, y.on_device()),
-                      Contains("z at most 64"));
-    CHECK_THROWS_WITH(launch("wide", first_alone_kernel, wide, y.on_device()),
-                      Contains("2147483647"));
-    const cuda::Grid greedy{dim3(1), dim3(64), (99 << 10) + 1};
-    CHECK_THROWS_WITH(launch("greedy", first_alone_kernel, greedy, y.on_device()),
-                      Contains("101377 bytes of shared memory, at most 101376"));
+    for (const auto& [grid, message] :
+         {std::pair{cuda::Grid{dim3(1), dim3(2048)}, "a block of (2048, 1, 1) threads"},
+          {cuda::Grid{dim3(1), dim3(1, 1, 65)}, "z at most 64"},
+          {cuda::Grid{dim3(0x80000000u), dim3(32)}, "2147483647"},
+          {cuda::Grid{dim3(1), dim3(64), (99 << 10) + 1},
+           "101377 bytes of shared memory, at most 101376"}})
+        CHECK_THROWS_WITH(launch("wrong", first_alone_kernel, grid, y.on_device()),
+                          Contains(message));
 }
 
 TEST_CASE("the emulator refuses a block with more threads than its kernel promises", "[cuda]") {

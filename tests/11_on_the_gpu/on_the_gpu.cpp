@@ -4,7 +4,6 @@
 #include "chapters/11_on_the_gpu/variants.cuh"
 #include "lib/cuda/gradient.cuh"
 #include "lib/cuda/runtime.hpp"
-#include "lib/linear.hpp"
 #include "tests/devices.hpp"
 
 using namespace abh;
@@ -104,28 +103,4 @@ TEST_CASE("what the device fills never travels", "[cuda]") {
     CHECK(x(99) == 6);
     CHECK(Ids::full({3}, 7)(2) == 7);
     CHECK(Mask::full({3}, 1)(2) == 1);
-}
-
-TEST_CASE("tensors made on one side are used on the other", "[cuda]") {
-    Tensor x;
-    {
-        const ScopedWay device(Way::cuda);
-        x = Tensor::full({3}, 2) + Tensor::full({3}, 1);
-    }
-    const ScopedWay processor(Way::fast);
-    CHECK((x + x)(1) == 6);
-    CHECK(x.clone()(2) == 3);
-}
-
-TEST_CASE("a warm linear map moves nothing between the memories", "[cuda]") {
-    Random random(1);
-    Linear linear(8, 4, true, random);
-    const Tensor x = random_tensor({5, 8}), dy = random_tensor({5, 4});
-    Linear::Cache cache;
-    require_stays([&] {
-        linear.weight.zero_grad();
-        linear.bias.zero_grad();
-        linear.forward(x, &cache);
-        linear.backward(dy, cache);
-    });
 }

@@ -5,9 +5,7 @@
 #include "chapters/09_training/model/checkpoint.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
-#ifdef ABH_HAS_TEXT
 #include "tests/fuzz/run.hpp"
-#endif
 
 using namespace abh;
 
@@ -27,17 +25,6 @@ void write_open(const std::filesystem::path& path) {
     write(path.string() + ".open", file.substr(8, length) + '\n' + file.substr(8 + length));
 }
 
-TransformerOptions tiny() {
-    TransformerOptions o = TransformerOptions::toy();
-    o.n_encoder_layers = o.n_decoder_layers = 1;
-    o.layer.attention.d_model = 4;
-    o.layer.attention.n_heads = 2;
-    o.layer.attention.attention.scale = 1;
-    o.layer.d_ff = 3;
-    o.positions.max_len = 9;
-    return o;
-}
-
 void write_models(const std::filesystem::path& folder) {
     TensorFile file;
     file.tensors["a"] = Tensor({2, 2}, {1, 2, 3, 4});
@@ -46,7 +33,10 @@ void write_models(const std::filesystem::path& folder) {
     save_safetensors(folder / "checkpoint/two_tensors", file);
     save_safetensors(folder / "checkpoint/none", {});
     const Corpus corpus = toy_corpus();
-    Transformer model(tiny(), Random(1));
+    TransformerOptions options = fuzz::Run::options();
+    options.src_words = corpus.source.size();
+    options.tgt_words = corpus.target.size();
+    Transformer model(options, Random(1));
     save_safetensors(folder / "checkpoint/tiny", checkpoint_of(model, corpus));
     write_open(folder / "checkpoint/tiny");
 }
@@ -58,15 +48,12 @@ void write_text(const std::filesystem::path& folder) {
     write(folder / "vocabulary/bom", "\xEF\xBB\xBF" + pairs);
     write(folder / "lines/pairs", pairs);
     write(folder / "lines/compressed", "z" + pairs);
-#ifdef ABH_HAS_TEXT
     const std::vector<std::string> sentences{"I have a good friend .", "I have no friend .",
                                              "我有一个好朋友。"};
     write(folder / "subwords/bytes", Subwords::train(sentences, 300).model());
     write(folder / "subwords/plain", Subwords::train(sentences, 40, false).model());
-#endif
 }
 
-#ifdef ABH_HAS_TEXT
 void write_runs(const std::filesystem::path& folder) {
     fuzz::Run run;
     for (const char* name : {"begun", "a_step", "an_epoch"}) {
@@ -97,7 +84,6 @@ void write_marian(const std::filesystem::path& folder) {
     write(folder / "marian/generation", two + '\n' + generation);
     write(folder / "marian/words", one + '\n' + generation + '\n' + tokens + '\n' + words);
 }
-#endif
 
 }  // namespace
 
@@ -106,10 +92,8 @@ int main(int argc, char** argv) {
     try {
         write_models(argv[1]);
         write_text(argv[1]);
-#ifdef ABH_HAS_TEXT
         write_runs(argv[1]);
         write_marian(argv[1]);
-#endif
         return 0;
     } catch (const std::exception& error) {
         return std::fprintf(stderr, "%s: %s\n", argv[0], error.what()), 1;
