@@ -160,8 +160,10 @@ TEST_CASE("every way moves a list of parameters, all at once or one after the ot
                 Adam adam(list);
                 Optimizer& optimizer = is_adam ? static_cast<Optimizer&>(adam) : sgd;
                 for (int step = 0; step < 2; ++step) {
-                    for (Parameter& p : all)  // a gradient that lies elsewhere in each step
-                        p.gradient.assign(normal(p.value.shape(), random.stream()));
+                    for (Parameter& p : all) {
+                        p.zero_grad();
+                        p.gradient.add(normal(p.value.shape(), random.stream()));
+                    }
                     if (!one_by_one) optimizer.step(Real(0.1));
                     if (one_by_one) optimizer.begin_step();
                     for (std::size_t i = 0; i < all.size() && one_by_one; ++i)
