@@ -9,6 +9,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/Python.cmake)
 add_custom_target(book_programs)
 add_custom_target(book_quiet)
 add_custom_target(book_runs)
+add_custom_target(book_recorded) # what takes too long for each build, and is run for the record only
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS abh_quiet_runs=2)
 
 # abh_book_run(FOLDER NAME CAPTION [ALONE] COMMAND program options... [DEPENDS ...]): one run of a program, with `--out`, into
@@ -31,15 +32,17 @@ function(abh_book_run folder name caption)
   set(outputs ${outputs} ${out}/stdout.txt PARENT_SCOPE)
 endfunction()
 
-# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [MEASURES name...] [AFTER NN]): the runs of one chapter.
-# MEASURES names the runs that measure times. AFTER names a chapter whose runs must come first.
+# abh_book_chapter(FOLDER PROGRAM RUNS "name: options"... [MEASURES name...] [RECORDED name...] [AFTER NN]): the runs of one
+# chapter. MEASURES names the runs that measure times, RECORDED those for the record only. AFTER names a chapter whose runs
+# must come first.
 function(abh_book_chapter folder program)
-  cmake_parse_arguments(arg "" "AFTER" "RUNS;MEASURES" ${ARGN})
+  cmake_parse_arguments(arg "" "AFTER" "RUNS;MEASURES;RECORDED" ${ARGN})
   string(SUBSTRING ${folder} 0 2 number)
   get_property(runs_before GLOBAL PROPERTY abh_runs_${arg_AFTER})
   get_property(measured_before GLOBAL PROPERTY abh_measured_${arg_AFTER})
   set(runs)
   set(measured)
+  set(recorded)
   set(names)
   foreach(run IN LISTS arg_RUNS)
     string(REGEX MATCH "^([^:]+):(.*)$" matched "${run}")
@@ -59,13 +62,15 @@ function(abh_book_chapter folder program)
       COMMAND $<TARGET_FILE:${program}> ${options} DEPENDS ${program} ${before})
     if(name IN_LIST arg_MEASURES)
       list(APPEND measured ${outputs})
+    elseif(name IN_LIST arg_RECORDED)
+      list(APPEND recorded ${outputs})
     else()
       list(APPEND runs ${outputs})
     endif()
   endforeach()
-  foreach(name IN LISTS arg_MEASURES)
+  foreach(name IN LISTS arg_MEASURES arg_RECORDED)
     if(NOT name IN_LIST names)
-      message(FATAL_ERROR "${folder}: MEASURES names ${name}, which is not one of its runs: ${names}")
+      message(FATAL_ERROR "${folder}: MEASURES or RECORDED names ${name}, which is not one of its runs: ${names}")
     endif()
   endforeach()
   set_property(GLOBAL PROPERTY abh_runs_${number} ${runs})
@@ -77,6 +82,8 @@ function(abh_book_chapter folder program)
   add_custom_target(book_measures_${number} DEPENDS ${measured})
   add_dependencies(book_measures_${number} book_quiet)
   add_dependencies(book_runs book_measures_${number})
+  add_custom_target(book_recorded_${number} DEPENDS ${recorded})
+  add_dependencies(book_recorded book_recorded_${number})
 endfunction()
 
 # The pages, and the proof, which is run for the record only: it compiles everything in double precision, and ./book test
@@ -88,7 +95,8 @@ function(abh_book_pages)
     COMMAND $<TARGET_FILE:proof_double> DEPENDS proof_double ${fixtures})
   abh_book_run(proof single "./book proof --single"
     COMMAND $<TARGET_FILE:proof> DEPENDS proof ${fixtures})
-  add_custom_target(book_proof DEPENDS ${outputs})
+  add_custom_target(book_recorded_proof DEPENDS ${outputs})
+  add_dependencies(book_recorded book_recorded_proof)
   add_dependencies(book_quiet book_programs)
   add_dependencies(book_runs book_quiet)
 

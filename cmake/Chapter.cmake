@@ -160,14 +160,14 @@ function(abh_test name files)
   endforeach()
 endfunction()
 
-# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [AFTER NN] [TWINS name...]) in
+# abh_chapter([MAIN "options"] [RUNS "name: options" ...] [MEASURES name ...] [RECORDED name ...] [AFTER NN] [TWINS name...]) in
 # chapters/NN_NAME/CMakeLists.txt: library abh_NN from the chapter's sources, including those in its folders, program
 # NAME from main.cpp, tests from tests/NN_NAME. A chapter builds on lib and on all earlier chapters. RUNS are the runs of
 # the program that the book shows; `main`, without options or with those of MAIN, is always one of them. MEASURES names
-# the runs that measure times: they start when everything is compiled and nothing else runs. AFTER: the runs need files
-# that those of chapter NN wrote. TWINS: see abh_library.
+# the runs that measure times: they start when everything is compiled and nothing else runs. RECORDED names those that take too
+# long for each build, and run for the record only. AFTER: the runs need files that those of chapter NN wrote. TWINS: see abh_library.
 function(abh_chapter)
-  cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES;TWINS" ${ARGN})
+  cmake_parse_arguments(arg "" "AFTER;MAIN" "RUNS;MEASURES;RECORDED;TWINS" ${ARGN})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
   string(SUBSTRING ${folder} 0 2 number)
   string(SUBSTRING ${folder} 3 -1 name)
@@ -217,6 +217,6 @@ function(abh_chapter)
   endif()
   if(COMMAND abh_book_chapter)
     abh_book_chapter(${folder} ${name} RUNS "main:${arg_MAIN}" ${arg_RUNS}
-      MEASURES ${arg_MEASURES} AFTER "${arg_AFTER}")
+      MEASURES ${arg_MEASURES} RECORDED ${arg_RECORDED} AFTER "${arg_AFTER}")
   endif()
 endfunction()

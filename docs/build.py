@@ -61,7 +61,7 @@ def fingerprint(root: Path, build: Path) -> str:
     inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py")]
     inputs += [*(HERE / "extensions").rglob("*.py"), *(HERE / "extensions").rglob("*.js")]
     inputs += [p for folder in ("_static", "live/page") for p in (HERE / folder).rglob("*") if p.is_file()]
-    inputs += [*(root / "recorded" / "live").glob("*"), *(build / "checkpoints").glob("grammar-seed1.safetensors")]
+    inputs += [*(root / "recorded" / "live").glob("*"), *(build / "checkpoints").glob("grammar*-seed1.safetensors")]
     inputs += [*pages(root).values(), *(root / name for name in weave.source_names(root))]
     inputs += [*(root / "tests").glob("*.cpp"), *(root / "tests").glob("[0-9]*/*.cpp")]
     inputs += [p for p in root.glob("chapters/*/exercises/*/*") if p.suffix in {".md", ".json", ".cpp", ".txt"}]

@@ -113,18 +113,27 @@ def inside_words(data: Data, fig: Figure) -> None:
     axes.tick_params(axis="x", labelrotation=90)
 
 
-@figure("inside_distance", width=7.4, height=1.9, narrow=(3.7, 4.0))
-def inside_distance(data: Data, fig: Figure) -> None:
-    both = panels(fig, 2)
-    for axes, name, label in zip(
-        both, ("by_distance", "by_distance_without"), ("with the codes", "all at place 0"), strict=True
-    ):
-        weights = data.array(name, run="inside")  # [H, 2 reach + 1]
-        reach = weights.shape[1] // 2
-        columns = [f"{d:+}".replace("-", "−") if d else "0" for d in range(-reach, reach + 1)]
-        rows = [f"head {h}" for h in range(len(weights))]
-        heat(axes, weights, rows=rows, columns=columns, numbers="{:.2f}", low=0, high=1, top=True)
-        axes.set_xlabel(f"places from the word that looks, {label}")
+@figure("inside_starts", width=7.5, height=4.4, narrow=(3.7, 7.6))
+def inside_starts(data: Data, fig: Figure) -> None:
+    words = words_of(data, "source")
+    grid = np.atleast_2d(fig.subplots(*((4, 2) if narrow() else (2, 4))))
+    places = grid.T if narrow() else grid
+    for row, name, start in zip(places, ("start_wide", "start_narrow"), ("1", "1/√d"), strict=True):
+        for h, axes in enumerate(row):
+            first = h == 0 or narrow()
+            drawn = heat(axes, data.array(name, run="inside")[0][h], rows=words if first else [""] * len(words), columns=words, low=0, high=1, top=True)
+            axes.set_xlabel(f"start {start}, head {h}")
+            axes.tick_params(labelsize=7)
+    where = "bottom" if narrow() else "right"
+    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
+
+
+@figure("inside_order", width=7.4, height=3.4, narrow=(3.7, 6.6))
+def inside_order(data: Data, fig: Figure) -> None:
+    for axes, name in zip(panels(fig, 2), ("one", "other"), strict=True):
+        weights = data.array(f"{name}_cross", run="inside").mean(axis=0)  # over heads
+        heat(axes, weights, rows=words_of(data, f"{name}_says"), columns=words_of(data, f"{name}_source"), numbers="{:.2f}", low=0, high=1, top=True)
+        axes.tick_params(labelsize=7.5)
 
 
 @figure("inside_self", width=4.6, height=3.6, narrow=(3.6, 3.2))

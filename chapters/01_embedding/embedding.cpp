@@ -22,6 +22,7 @@ Embedding::Embedding(Index n_words, Index d_model, EmbeddingOptions options, Ran
             "embedding: padding id {} is not in the table of {} words", options.padding_id,
             n_words);
     table = Parameter(normal({n_words, d_model}, random.stream()));
+    table.value *= options.deviation;
     if (options.padding_id >= 0) matrix(table.value).row(options.padding_id).setZero();
 }
 

@@ -15,12 +15,14 @@ struct EmbeddingOptions {
     bool scale = false;
     /// This row starts at zero and gets no gradient; if negative, there is no such row.
     std::int32_t padding_id = -1;
+    /// Standard deviation of the table's entries before training.
+    Real deviation = 1;
 };
 // [embedding]
 /// A table with one trained vector for each word: `y[b, t] = factor * table[ids[b, t]]`, where the
 /// factor is sqrt(d_model) if the option `scale` is set, and otherwise 1.
 ///
-/// Entries are drawn from the standard normal distribution, as in PyTorch. Vaswani et al. 2017,
+/// Entries are drawn from a normal distribution with mean 0, as in PyTorch. Vaswani et al. 2017,
 /// section 3.4.
 class Embedding {
 public:

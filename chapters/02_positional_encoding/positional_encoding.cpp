@@ -46,6 +46,8 @@ PositionalEncoding::PositionalEncoding(Index d_model, PositionalEncodingOptions 
                 return normal({options.max_len, d_model}, random.stream());
             case Positions::sines_then_cosines:
                 return sines_then_cosines(options.max_len, d_model);
+            case Positions::none:
+                return Tensor::zeros({options.max_len, d_model});
             default:
                 return sinusoid_table(options.max_len, d_model);
         }

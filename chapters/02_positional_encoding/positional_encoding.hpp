@@ -23,6 +23,7 @@ enum class Positions {
     sinusoid,            ///< sines and cosines side by side
     learned,             ///< one trained vector per position
     sines_then_cosines,  ///< the sinusoid with all sines first
+    none,                ///< zeros, for comparison: no place has a code
 };
 
 struct PositionalEncodingOptions {
@@ -45,7 +46,7 @@ void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCac
 // [positional encoding]
 /// Adds a code of its position to each vector, then drops out: `y = dropout(x + table[position])`.
 ///
-/// The table is either the fixed sinusoid, with its columns in one of two orders, or one learned
+/// The table is the fixed sinusoid, with its columns in one of two orders, or zero, or one learned
 /// vector per position, drawn from the standard normal distribution.
 class PositionalEncoding {
 public:

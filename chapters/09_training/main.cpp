@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
     std::filesystem::path data, config, checkpoint;
     bool no_checkpoint = false, show_config = false;
     Options& options = program.options();
-    options.add("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (1,944)");
+    options.add("--corpus", corpus, "toy (3 pairs), notebook (2) or grammar (2,520)");
     options.add("--data", data, "file of pairs to train on, one per line: source, tab, target")
         .excludes("--corpus");
     options.add("--preset", preset_name, "another model: toy, notebook, article or shared_heads");

@@ -39,6 +39,20 @@ Vectors decoder_vectors(const Transformer& model, const Ids& src, const Ids& tgt
             layer.forward(y.back(), memory, model.target_mask(tgt), model.source_mask(src, tgt)));
     return y;
 }
+// [first maps]
+/// The weights of the encoder's first layer before any training: of a table that starts narrow, as
+/// the model's did, and of one with deviation 1.
+void keep_first_maps(TransformerOptions options, const Ids& src, std::uint64_t seed,
+                     Results& results) {
+    const auto first_map = [&](const char* name) {
+        Transformer::AttentionWeights weights;
+        Transformer(options, Random(seed)).encode(src, nullptr, &weights);
+        results.array(name, weights.encoder.front());  // [1, H, Ls, Ls]
+    };
+    first_map("start_narrow");
+    options.embedding.deviation = 1;
+    first_map("start_wide");
+}
 // [words]
 /// A row of the table begins at random, and training moves it. Which words are moved the same way?
 void keep_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& results) {
@@ -63,62 +77,24 @@ void keep_words(const Checkpoint& checkpoint, std::uint64_t seed, Results& resul
     results.array("word_cosines", cosines);
     results.set("words", join_words(words.words()));
 }
-// [without positions]
-/// Adds the attention weights `[1, H, L, L]` of each head by the distance from query to key to
-/// `sums`, `[H + 1, 2 reach + 1]`, and to its last row the number of such pairs.
-void add_by_distance(const Tensor& weights, Tensor& sums) {
-    const Index heads = weights.dim(1), reach = sums.dim(1) / 2;
-    for (Index i = 0; i < weights.dim(2); ++i)
-        for (Index j = std::max<Index>(0, i - reach); j < std::min(weights.dim(3), i + reach + 1);
-             ++j) {
-            for (Index h = 0; h < heads; ++h) sums(h, j - i + reach) += weights(0, h, i, j);
-            ++sums(heads, j - i + reach);
-        }
-}
-
-/// How many of the held-out sentences come out without an error if every word gets the code of
-/// place 0? And where do the heads of the encoder's first layer look, with the right codes and
-/// without?
-void keep_without_positions(const GreedyTranslator& translator, const Corpus& corpus,
-                            Results& results) {
-    const Transformer& model = translator.checkpoint.model;
-    const auto all_at_0 = [](const Embedding& embed, const PositionalEncoding& code,
-                             const Ids& ids) {
-        const Tensor alone = code.forward(embed.forward(ids.reshape({ids.size(), 1})));
-        return alone.reshape({1, ids.size(), alone.dim(2)});  // each word was a sentence by itself
-    };
-    Index with = 0, without = 0;
-    const Index heads = model.options().layer.attention.n_heads;
-    Tensor looks = Tensor::zeros({heads + 1, 4 + 1 + 4}), looks_without = looks.clone();
-    std::vector<Tensor> weights;  // of each layer
-    for (const SentencePair& pair : corpus.held_out) {
-        const Batch batch = make_batch(corpus, std::span(&pair, 1));
-        const Ids &src = batch.source.ids, &tgt = batch.target_in.ids;
-        const auto right = [&](const Tensor& y) {
-            return std::ranges::equal(argmax(model.output.forward(y)).values(),
-                                      batch.target_out.values(), {}, &Prediction::word);
-        };
-        with += right(model.forward(src, tgt));
-        model.encoder.forward(encoder_vectors(model, src).front(), model.source_mask(src, src),
-                              nullptr, &weights);
-        add_by_distance(weights.front(), looks);
-        const Tensor memory =
-            model.encoder.forward(all_at_0(model.src_embed, model.src_positions, src),
-                                  model.source_mask(src, src), nullptr, &weights);
-        add_by_distance(weights.front(), looks_without);
-        without +=
-            right(model.decoder.forward(all_at_0(model.tgt_embed, model.tgt_positions, tgt), memory,
-                                        model.target_mask(tgt), model.source_mask(src, tgt)));
+// [order]
+/// Translates a sentence and its reverse, neither of which was trained, and keeps where the decoder
+/// looks for each word.
+void show_order(const GreedyTranslator& translator, const std::string& name, Results& results) {
+    for (const auto& [key, line] : {std::pair("one", "这 个 老 师 喜 欢 这 个 学 生"),
+                                    {"other", "这 个 学 生 喜 欢 这 个 老 师"}}) {
+        const Words source = split_words(line);
+        const Translation said = translator.translate(source);
+        Words words = translator.words(said);
+        fmt::print("{} -> {}\n", line, join_words(words));
+        results.set(fmt::format("{}{}_source", name, key), line);
+        results.set(fmt::format("{}{}_answer", name, key), join_words(words));
+        if (said.finished) words.emplace_back(end_word);
+        results.set(fmt::format("{}{}_says", name, key), join_words(words));
+        const Tensor& cross = said.weights.decoder.back().cross;  // [1, H, t, Ls]
+        results.array(fmt::format("{}{}_cross", name, key),
+                      cross.reshape({cross.dim(1), cross.dim(2), cross.dim(3)}));
     }
-    const auto all = static_cast<double>(corpus.held_out.size());
-    results.set("held_out", all);
-    results.set_varying("with_places", with);
-    results.set_varying("without_places", without);
-    for (Tensor* sums : {&looks, &looks_without})  // which become means
-        matrix(*sums).array().rowwise() /= matrix(*sums).row(heads).array().eval();
-    results.array("by_distance", looks.rows(0, heads));
-    results.array("by_distance_without", looks_without.rows(0, heads));
-    results.set_varying("by_distance_moves", max_difference(looks, looks_without));
 }
 // [units]
 /// The hidden units of the encoder's first feed-forward network, over the held-out sentences: the
@@ -217,8 +193,8 @@ void show_lens(const GreedyTranslator& translator, const Ids& src, const Ids& re
 
 }  // namespace
 // [inside]
-void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::uint64_t seed,
-                 Results& results) {
+void show_inside(const GreedyTranslator& translator, const GreedyTranslator& without,
+                 const Corpus& corpus, std::uint64_t seed, Results& results) {
     const Transformer& model = translator.checkpoint.model;
     const Words sentence = split_words("你 认 识 两 个 老 师 吗");
     const Ids src = translator.ids(sentence);
@@ -238,10 +214,14 @@ void show_inside(const GreedyTranslator& translator, const Corpus& corpus, std::
     results.array("self", weights.decoder.front().self);   // [1, H, t, t]
     results.array("cross", weights.decoder.back().cross);  // [1, H, t, Ls]
 
+    keep_first_maps(model.options(), src, seed, results);
     keep_words(translator.checkpoint, seed, results);
-    keep_without_positions(translator, corpus, results);
     keep_units(translator, corpus, results);
     keep_uses(translator, corpus, results);
+    section("Who likes whom");
+    show_order(translator, "", results);
+    section("Who likes whom, without position codes");
+    show_order(without, "without_", results);
     section("The next word, layer by layer");
     show_lens(translator, src, read, said, results);
 }

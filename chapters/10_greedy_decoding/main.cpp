@@ -3,6 +3,7 @@
 
 #include "chapters/09_training/loop/train_with_output.hpp"
 #include "chapters/09_training/model/checkpoint.hpp"
+#include "chapters/10_greedy_decoding/claims.hpp"
 #include "chapters/10_greedy_decoding/cost.hpp"
 #include "chapters/10_greedy_decoding/greedy_translator.hpp"
 #include "chapters/10_greedy_decoding/inside.hpp"
@@ -41,10 +42,21 @@ void show_checkpoint(const Checkpoint& checkpoint, const std::filesystem::path& 
 /// Checks that the model in this file was trained with the words of this corpus.
 void require_words(const Checkpoint& checkpoint, const Task& task,
                    const std::filesystem::path& file) {
+    const auto fresh = [](const Vocabulary& now, const Vocabulary& then) {
+        std::string words;
+        for (const std::string& word : now.words())
+            if (std::ranges::count(then.words(), word) == 0) words += " " + word;
+        return words;
+    };
     require(checkpoint.source.words() == task.corpus.source.words() &&
                 checkpoint.target.words() == task.corpus.target.words(),
-            "{}: its words are not those of the corpus {}; name another checkpoint, or train again",
-            file.string(), task.name);
+            "{}: its words are not those of the corpus {}{}; name another checkpoint, or remove "
+            "this file, and it is trained again",
+            file.string(), task.name, [&] {
+                const std::string words = fresh(task.corpus.source, checkpoint.source) +
+                                          fresh(task.corpus.target, checkpoint.target);
+                return words.empty() ? words : ", which also has" + words;
+            }());
 }
 // [sentences]
 /// Shows the first sentences of training, then the first of those held out and some more.
@@ -140,10 +152,13 @@ int main(int argc, char** argv) {
         options.command("cost", "what decoding costs, with and without the key-value cache");
     const Options inside =
         options.command("inside", "what each part of the grammar's model does with a sentence");
+    const Options seeds =
+        options.command("seeds", "what holds for the grammar's models of five seeds");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         if (inside.chosen()) corpus = "grammar";
         if (cost.chosen()) return show_decoding_cost(program.seed(), results);
+        if (seeds.chosen()) return show_seeds(results);
         const Task task = make_task(corpus, data);
         const bool one_line = options.given("--translate"), own_file = !checkpoint.empty();
         const SentencePair line{split_words(tidy(sentence)), {}};
@@ -153,7 +168,11 @@ int main(int argc, char** argv) {
         GreedyTranslator translator(load_checkpoint(file), max_words);
         if (!one_line || !own_file) require_words(translator.checkpoint, task, file);
         show_checkpoint(translator.checkpoint, file);
-        if (inside.chosen()) return show_inside(translator, task.corpus, program.seed(), results);
+        if (inside.chosen()) {
+            const auto without = find_checkpoint(grammar_task(false), program.seed());
+            return show_inside(translator, {load_checkpoint(without), max_words}, task.corpus,
+                               program.seed(), results);
+        }
         if (one_line) return show_word_by_word(translator, line.source, "line", results);
 
         const std::vector<SentencePair>&train = task.corpus.train, &unseen = task.corpus.held_out;

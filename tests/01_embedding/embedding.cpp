@@ -32,12 +32,16 @@ TEST_CASE("scaled vectors are the rows times the root of d_model") {
     CHECK(std::abs(deviation - 22.627) < 1);
 }
 
-TEST_CASE("the table starts standard normal") {
-    Random random(4);
-    const Embedding embedding(500, 40, {}, random);
-    const auto values = vector(embedding.table.value).cast<double>().eval();
-    CHECK(std::abs(values.mean()) < 4 / std::sqrt(20000.0));                         // 4 errors
-    CHECK(std::abs(values.squaredNorm() / 20000 - 1) < 4 * std::sqrt(2.0 / 20000));  // 4 errors
+TEST_CASE("the table starts normal, with the deviation of the options or 1") {
+    for (const Real deviation : {Real(1), Real(0.25)}) {
+        Random random(4);
+        const EmbeddingOptions options =
+            deviation == 1 ? EmbeddingOptions() : EmbeddingOptions{.deviation = deviation};
+        const Embedding embedding(500, 40, options, random);
+        const auto values = vector(embedding.table.value).cast<double>().eval() / deviation;
+        CHECK(std::abs(values.mean()) < 4 / std::sqrt(20000.0));                         // 4 errors
+        CHECK(std::abs(values.squaredNorm() / 20000 - 1) < 4 * std::sqrt(2.0 / 20000));  // 4 errors
+    }
 }
 
 TEST_CASE("the gradient of a repeated word is the sum over its places") {

@@ -108,14 +108,15 @@ TEST_CASE("halves hold the interleaved columns in another order") {
 
 TEST_CASE("the option chooses the table that is added, the same to every sentence") {
     const Tensor x = random_tensor({2, 5, 6});
-    for (Positions kind :
-         {Positions::sinusoid, Positions::sines_then_cosines, Positions::learned}) {
+    for (Positions kind : {Positions::sinusoid, Positions::sines_then_cosines, Positions::learned,
+                           Positions::none}) {
         Random random(3);
         PositionalEncoding positions(6, {.kind = kind, .max_len = 9}, random);
         if (kind == Positions::sinusoid)
             CHECK(same_bits(positions.table.value, sinusoid_table(9, 6)));
         if (kind == Positions::sines_then_cosines)
             CHECK(same_bits(positions.table.value, sines_then_cosines(9, 6)));
+        if (kind == Positions::none) CHECK(same_bits(positions.table.value, Tensor::zeros({9, 6})));
         const Tensor y = positions.forward(x);
         for (Index b = 0; b < 2; ++b)
             for (Index t = 0; t < 5; ++t)

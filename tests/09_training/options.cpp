@@ -68,7 +68,12 @@ TEST_CASE("every field of the JSON is an option of its own") {
         CHECK(to_json(transformer_options(other)) == other);
         names.insert((*i)[1]);
     }
-    CHECK(names.size() == 29);
+    CHECK(names.size() == 30);
+}
+
+TEST_CASE("JSON from before tables had a deviation is that of tables with 1") {
+    CHECK(to_json(altered("  \"embedding_deviation\": 1.0,\n", "")) ==
+          to_json(TransformerOptions::toy()));
 }
 
 TEST_CASE("JSON says numbers as people write them, and choices as words") {
@@ -103,6 +108,7 @@ TEST_CASE("options that are no options are refused, and the field is named") {
     refused("\"sinusoid\"", "\"rotary\"", "expected sinusoid or learned or sines_then_cosines");
     refused("\"relu\"", "\"gelu\"", "activation is \"gelu\", expected relu or swish");
     refused("\"none\"", "\"both\"", "tied_embeddings is \"both\", expected none or target or all");
+    refused("\"embedding_deviation\": 1.0", "\"embedding_deviation\": true", "expected a number");
     refused("null", "-1", "padding_id is -1, expected null or an id");
     refused("null", "\"P\"", "padding_id is \"P\", expected a whole number");
     refused("512,", "512", "not JSON");

@@ -39,7 +39,7 @@ TEST_CASE("a task is the toy, the notebook, the grammar, or the pairs of a file"
     CHECK(to_json(make_task("toy", "").model) == to_json(TransformerOptions::toy()));
     CHECK(to_json(make_task("notebook", "").model) == to_json(TransformerOptions::notebook()));
     CHECK(make_task("toy", "").name == "toy");
-    CHECK(make_task("grammar", "").corpus.train.size() == 1764);
+    CHECK(make_task("grammar", "").corpus.train.size() == 2247);
     CHECK_THROWS_WITH(make_task("tatoeba", ""), Contains("unknown corpus tatoeba"));
 
     const Folder folder;

@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "chapters/09_training/loop/task.hpp"
 #include "chapters/09_training/loss/loss.hpp"
 #include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/eigen.hpp"
@@ -243,7 +244,7 @@ TEST_CASE("a shared table is listed once, and moves once in a step") {
         CHECK(max_difference(table, expected) < round_off);
 }
 
-TEST_CASE("tied tables start with deviation 1 / sqrt(d_model), others with 1") {
+TEST_CASE("tied tables start with deviation 1 / sqrt(d_model), others with that of the options") {
     const auto deviation = [](const Tensor& t) {
         return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
     };
@@ -253,8 +254,24 @@ TEST_CASE("tied tables start with deviation 1 / sqrt(d_model), others with 1") {
         CHECK(deviation(model.src_embed.table.value) == Approx(narrow).epsilon(0.02));
         CHECK(deviation(model.output.weight.value) == Approx(narrow).epsilon(0.02));
     }
-    const Transformer model(wide(Tied::none), Random(3));
-    CHECK(deviation(model.src_embed.table.value) == Approx(1).epsilon(0.02));
+    for (const Real given : {Real(1), Real(0.5)}) {
+        TransformerOptions o = wide(Tied::none);
+        o.embedding.deviation = given;
+        const Transformer model(o, Random(3));
+        CHECK(deviation(model.src_embed.table.value) == Approx(given).epsilon(0.02));
+        CHECK(deviation(model.tgt_embed.table.value) == Approx(given).epsilon(0.02));
+    }
+}
+
+TEST_CASE(
+    "the models of the four source texts start as their sources do, that of the grammar narrow") {
+    for (const TransformerOptions& o :
+         {TransformerOptions::toy(), TransformerOptions::notebook(), TransformerOptions::article(),
+          TransformerOptions::shared_heads()})
+        CHECK(o.embedding.deviation == 1);
+    const TransformerOptions o = grammar_task().model;
+    CHECK(o.embedding.scale);
+    CHECK(o.embedding.deviation == Approx(1 / std::sqrt(128.0)));
 }
 
 TEST_CASE("tables that cannot be one, or no longer are, are refused") {

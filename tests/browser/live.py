@@ -37,7 +37,11 @@ from native import Wrong, compare
 from playwright.sync_api import sync_playwright
 
 LOOKS = [(1400, "light"), (390, "dark"), (1400, "dark"), (390, "light")]
-GRAMMAR = "the grammar's model"  # the name under which the pages open what comes with them
+OWN = {  # the names under which the pages and the scripts open what comes with the pages, and its script there
+    "the grammar's model": "weights",
+    "grammar-seed1.safetensors": "weights",
+    "without position codes": "without_codes",
+}
 RUN = """(async () => {
   live.log ??= [];
   const part = document.querySelector("abh-%(part)s");
@@ -163,13 +167,12 @@ def page_of(html: Path, part: str) -> Path:
 
 
 def checkpoints(html: Path, folder: Path) -> dict[str, Path]:
-    """The file that comes with the pages, under the names by which parts and their scripts open it."""
-    text = (html / "_static/live/weights.js").read_text(encoding="utf-8")
-    packed = re.search(r'live\.weights = "([^"]+)"', text)
-    assert packed
-    own = folder / "own.safetensors"
-    own.write_bytes(gzip.decompress(base64.b64decode(packed[1])))
-    return dict.fromkeys((GRAMMAR, "grammar-seed1.safetensors"), own)
+    """The files that come with the pages, under the names by which parts and their scripts open them."""
+    for script in {*OWN.values()}:
+        packed = re.search(r'live\.\w+ = "([^"]+)"', (html / f"_static/live/{script}.js").read_text(encoding="utf-8"))
+        assert packed
+        (folder / f"{script}.safetensors").write_bytes(gzip.decompress(base64.b64decode(packed[1])))
+    return {name: folder / f"{script}.safetensors" for name, script in OWN.items()}
 
 
 def use(

@@ -44,6 +44,7 @@ class Options:
     dropout_after_norm: float = 0.0
     scale_embedding: bool = False
     padding_id: int | None = None
+    embedding_deviation: float = 1.0  # before training
     positions: str = "sinusoid"
     max_len: int = 5000
     position_dropout: float = 0.0
@@ -205,6 +206,8 @@ class Transformer(nn.Module):
     def embed(self, side: str, ids: Tensor) -> Tensor:
         o, length = self.o, ids.shape[1]
         x = getattr(self, f"{side}_embed")(ids) * (math.sqrt(o.d_model) if o.scale_embedding else 1)
+        if o.positions == "none":
+            return self.position_dropout(x)
         if o.positions == "learned":
             code = getattr(self, f"{side}_positions").weight[:length]
         else:

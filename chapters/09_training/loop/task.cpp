@@ -1,5 +1,6 @@
 #include "chapters/09_training/loop/task.hpp"
 
+#include <cmath>
 #include <vector>
 
 #include "chapters/09_training/data/grammar.hpp"
@@ -32,7 +33,7 @@ TransformerOptions small_model() {
     o.layer.attention.n_heads = 4;
     o.layer.d_ff = 256;
     o.layer.add_norm.dropout = Real(0.1);
-    o.embedding = {.scale = true, .padding_id = 0};
+    o.embedding = {.scale = true, .padding_id = 0, .deviation = 1 / std::sqrt(Real(128))};
     o.positions = {.kind = Positions::sinusoid, .max_len = 256, .dropout = Real(0.1)};
     return o;
 }
@@ -60,8 +61,11 @@ Task notebook_task() {
     return task;
 }
 
-Task grammar_task() {
-    return with_vocabulary("grammar", grammar_corpus(), small_model(), small_training());
+Task grammar_task(bool codes) {
+    TransformerOptions model = small_model();
+    if (!codes) model.positions.kind = Positions::none;
+    return with_vocabulary(codes ? "grammar" : "grammar-without-codes", grammar_corpus(), model,
+                           small_training());
 }
 
 namespace {

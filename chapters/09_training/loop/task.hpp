@@ -27,9 +27,10 @@ struct Task {
 Task toy_task();
 /// The German-English notebook, completed, and trained like the toy.
 Task notebook_task();
-/// The grammar's 1,944 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
+/// The grammar's 2,520 pairs and a small model: d_model 128, d_ff 256, 4 heads, 2 + 2 layers; Adam
 /// with warm-up, batches of 32, label smoothing 0.1.
-Task grammar_task();
+/// @param codes  false for a model that has no position codes, for comparison
+Task grammar_task(bool codes = true);
 /// The pairs of a file, with similar lengths together, and the grammar's model or another.
 /// Its name holds a digest of the pairs, because another file may have this file's name.
 /// @throws std::runtime_error as `read_corpus` does

@@ -60,6 +60,9 @@ struct IdOrNull {
 template <class Id>
 IdOrNull(Id&) -> IdOrNull<Id>;
 
+/// Older files lack this field. It matters only before training.
+constexpr const char* start_of_tables = "embedding_deviation";
+
 /// Calls `f(name, field)` for every option of a model, so that writing and reading share one list.
 template <class Options, class F>
 void each_field(Options& o, const F& f) {
@@ -85,6 +88,7 @@ void each_field(Options& o, const F& f) {
     f("dropout_after_norm", o.layer.add_norm.dropout_after_norm);
     f("scale_embedding", o.embedding.scale);
     f("padding_id", IdOrNull{o.embedding.padding_id});
+    f(start_of_tables, o.embedding.deviation);
     f("positions", o.positions.kind);
     f("max_len", o.positions.max_len);
     f("position_dropout", o.positions.dropout);
@@ -105,7 +109,7 @@ constexpr auto words_of(Activation) {
     return std::array{"relu", "swish"};
 }
 constexpr auto words_of(Positions) {
-    return std::array{"sinusoid", "learned", "sines_then_cosines"};
+    return std::array{"sinusoid", "learned", "sines_then_cosines", "none"};
 }
 constexpr auto words_of(Tied) {
     return std::array{"none", "target", "all"};
@@ -197,8 +201,9 @@ TransformerOptions transformer_options(const std::string& text) {
     for (const auto& [name, value] : values.items())
         require(names.count(name) == 1, "model options: unknown field {}", name);
     each_field(options, [&](const char* name, auto&& field) {
-        require(values.contains(name), "model options: no field {}", name);
-        read(name, values[name], field);
+        const bool there = values.contains(name);
+        require(there || name == start_of_tables, "model options: no field {}", name);
+        if (there) read(name, values[name], field);
     });
     return options;
 }

@@ -7,11 +7,23 @@
 
 namespace abh {
 // [construct]
+namespace {
+
+/// A table that is also the last map starts narrow, whatever the options say.
+EmbeddingOptions table_options(const TransformerOptions& o) {
+    EmbeddingOptions table = o.embedding;
+    if (o.tied != Tied::none)
+        table.deviation = 1 / std::sqrt(static_cast<Real>(o.layer.attention.d_model));
+    return table;
+}
+
+}  // namespace
+
 Transformer::Transformer(const TransformerOptions& o, Random random)
     : options_(o),
       random_(std::move(random)),
-      src_embed(o.src_words, o.layer.attention.d_model, o.embedding, random_),
-      tgt_embed(o.tgt_words, o.layer.attention.d_model, o.embedding, random_),
+      src_embed(o.src_words, o.layer.attention.d_model, table_options(o), random_),
+      tgt_embed(o.tgt_words, o.layer.attention.d_model, table_options(o), random_),
       src_positions(o.layer.attention.d_model, o.positions, random_),
       tgt_positions(o.layer.attention.d_model, o.positions, random_),
       encoder(o.layer, o.n_encoder_layers, random_),
@@ -39,8 +51,6 @@ void Transformer::tie() {
     require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
             "transformer: {} source words and {} target words cannot share one table",
             options_.src_words, options_.tgt_words);
-    for (Embedding* words : {&src_embed, &tgt_embed})  // deviation 1 / sqrt(d_model)
-        words->table.value *= 1 / std::sqrt(static_cast<Real>(words->d_model()));
     output.weight = tgt_embed.table;  // handles: one value, one gradient
     if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
 }

@@ -8,8 +8,8 @@
 
 becomes `<abh-attention>`, which docs/live/page/attention.js defines. What stands in it is shown where there is no
 script, until the part runs, in print, and in the EPUB and the PDF, which have it alone.
-The scripts of docs/live/page, the recorded modules and the weights of the grammar's model (chapter 9's, from this build
-if it has trained one, else the recorded ones) come to _static/live, and each page loads those that it needs.
+The scripts of docs/live/page, the recorded modules and the weights of the grammar's models (with position codes and without,
+from this build if it has trained them, else the recorded ones) come to _static/live, and each page loads those that it needs.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .by_page import ByPage
 
 logger = logging.getLogger(__name__)
 HERE = Path(__file__).resolve().parents[2] / "live"
-CHECKPOINT = "grammar-seed1.safetensors"
+CHECKPOINTS = {"weights": "grammar-seed1.safetensors", "without_codes": "grammar-without-codes-seed1.safetensors"}
 WITHOUT = "With JavaScript, this part runs the book's own code."
 
 shown = ByPage[set[str]]("live_parts")  # the names of each page's live parts
@@ -89,9 +89,9 @@ def halved(path: Path) -> bytes:
     return struct.pack("<Q", len(text)) + text + struct.pack(f"<{count}e", *struct.unpack(f"<{count}f", body))
 
 
-def weights(app: Sphinx) -> bytes:
-    own = Path(app.config.abh_results).parent / "checkpoints" / CHECKPOINT
-    recorded = Path(app.config.abh_root) / "recorded" / "live" / CHECKPOINT
+def weights(app: Sphinx, name: str) -> bytes:
+    own = Path(app.config.abh_results).parent / "checkpoints" / name
+    recorded = Path(app.config.abh_root) / "recorded" / "live" / name
     return halved(own) if own.is_file() else recorded.read_bytes()
 
 
@@ -103,8 +103,9 @@ def copy_scripts(app: Sphinx, error: Exception | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in [*(HERE / "page").iterdir(), *(Path(app.config.abh_root) / "recorded" / "live").glob("*.js")]:
         shutil.copy2(path, out / path.name)
-    packed = base64.b64encode(gzip.compress(weights(app), 9, mtime=0)).decode()
-    (out / "weights.js").write_text(f'"use strict";\nlive.weights = "{packed}";\n')
+    for script, name in CHECKPOINTS.items():
+        packed = base64.b64encode(gzip.compress(weights(app, name), 9, mtime=0)).decode()
+        (out / f"{script}.js").write_text(f'"use strict";\nlive.{script} = "{packed}";\n')
 
 
 def setup(app: Sphinx) -> None:

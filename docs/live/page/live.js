@@ -86,13 +86,15 @@ const live = {
     };
   },
   /**
-   * Opens a checkpoint in a worker of its own; by default the grammar's model, whose weights come with the pages.
+   * Opens a checkpoint in a worker of its own; by default the grammar's model. Its weights come with the pages, and so do
+   * those of the same model `without position codes`.
    * @return  the model, and what `open` tells about it
    */
   async opened(name = "the grammar's model", bytes) {
-    const [model] = await Promise.all([live.transformer(), bytes ?? live.script("weights.js")]);
+    const own = name === "without position codes" ? "without_codes" : "weights";
+    const [model] = await Promise.all([live.transformer(), bytes ?? live.script(`${own}.js`)]);
     try {
-      return { model, about: await model.open(name, bytes ?? (await live.inflated(live.weights))) };
+      return { model, about: await model.open(name, bytes ?? (await live.inflated(live[own]))) };
     } catch (error) {
       model.end();
       throw error;

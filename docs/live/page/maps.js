@@ -2,8 +2,8 @@
 // What the parts with maps of attention share: a model to ask, and its weights by layer and head.
 
 /** Sentences of the grammar; training has not seen the first two. */
-live.sentences = ["我 有 一 个 女 朋 友", "你 认 识 两 个 老 师 吗", "她 不 喜 欢 三 个 老 老 师", "他 没 有 一 个 好 学 生",
-  "你 喜 欢 两 个 孩 子 吗"];
+live.sentences = ["我 有 一 个 女 朋 友", "你 认 识 两 个 老 师 吗", "这 个 老 师 喜 欢 这 个 学 生", "这 个 学 生 喜 欢 这 个 老 师",
+  "他 没 有 两 个 好 孩 子"];
 
 /** Attention weights: small maps, one for each head of a layer, by which to choose the one that is shown large. */
 class HeadMaps {

@@ -92,7 +92,7 @@ class AbhTour extends LivePart {
   }
   decoder() {
     return [
-      this.text("The ", this.to("08_decoder", "decoder"), " writes the translation. A ", this.to("03_masks", "mask"), " hides from each of its words what comes after it. In cross-attention its rows ask, and the encoder's rows answer: which words of the source matter for the word to be said? Each head looks for something else; try them."),
+      this.text("The ", this.to("08_decoder", "decoder"), " writes the translation. A ", this.to("03_masks", "mask"), " hides from each of its words what comes after it. In cross-attention its rows ask, and the encoder's rows answer: where does the model look for the word that it says? The heads differ; try them."),
       this.map("cross", "cross-attention", this.says),
     ];
   }

@@ -5,6 +5,10 @@ class AbhTrain extends LivePart {
   static keeps = true;
   static invitation = "Train a small Transformer in this page (loads 0.4 MB)";
   static notebook = ["ich mochte ein bier P", "i want a beer ."];
+  static pair = [  // of the grammar, held out both ways round
+    ["这 个 老 师 喜 欢 这 个 学 生", "this teacher likes this student ."],
+    ["这 个 学 生 喜 欢 这 个 老 师", "this student likes this teacher ."],
+  ];
   static least = 25;  // milliseconds from step to step, so that the page has little to do
   static round = Array.from({ length: 50 }, (_, i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 6}`))).flat();
 
@@ -25,8 +29,9 @@ class AbhTrain extends LivePart {
     this.asked = make("p");
     this.heard = make("ol", { class: "heard" });
     this.map = make("div");
+    this.order = make("p");
     const seed = make("label", {}, "seed ", this.seed);
-    const learned = make("div", { class: "learned" }, this.asked, this.heard);
+    const learned = make("div", { class: "learned" }, this.asked, this.heard, this.order);
     body.append(
       make("div", { class: "bar" }, this.corpus.row, this.optimizer.row, seed, press("begin again", again)),
       make("div", { class: "bar" }, this.button, this.rate.row, this.warmup.row),
@@ -94,6 +99,8 @@ class AbhTrain extends LivePart {
     this.asked.replaceChildren(`${this.source} = `, make("em", {}, this.target), ` ${which}. The model says, by step:`);
     this.heard.replaceChildren();
     this.latest = undefined;
+    this.order.replaceChildren();
+    this.both = 0;  // the step from which on both orders are right
     const cell = () => make("td", { class: "number" }), rows = [...this.target.split(" "), "E"];
     const { box, cells } = grid("Cross-attention, last layer, mean of heads", rows, this.source.split(" "), cell);
     this.cells = cells;
@@ -142,12 +149,26 @@ class AbhTrain extends LivePart {
       cell.textContent = mean < 5e-3 ? "" : shown(mean).replace(/^0/, "");
     });
     const said = `${ids.map((id) => target[id]).join(" ") || "(nothing)"}${finished ? "" : " …"}`;
+    if (this.about.unseen) await this.lookAtOrder(step);
     if (said === this.latest) return;
     this.latest = said;
     const text = said === this.target ? make("strong", {}, `${said} ✓`) : said;
     this.heard.prepend(make("li", {}, make("span", { class: "value" }, `${step}`), text));
     this.heard.children[6]?.remove();
     if (step) this.say(`after ${step} steps: ${said}`);
+  }
+  /** Translates a sentence and its reverse, which consist of the same words. */
+  async lookAtOrder(step) {
+    const parts = [];
+    let right = true;
+    for (const [words, wanted] of AbhTrain.pair) {
+      const { ids } = await this.model.call("translate", { words, max_words: 12, cached: true });
+      const said = ids.map((id) => this.about.target[id]).join(" ");
+      right &&= said === wanted;
+      parts.push(make("br"), `${words} = `, said === wanted ? make("strong", {}, `${said} ✓`) : said || "(nothing)");
+    }
+    this.both = right ? this.both || step : 0;
+    this.order.replaceChildren(right ? `Both ways round, since step ${this.both}:` : "Who likes whom, both ways round:", ...parts);
   }
 
   draw() {

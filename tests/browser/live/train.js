@@ -31,6 +31,7 @@ click("continue");
 await says("goes on");
 await steps(20);
 await until("a translation", () => all(".heard li").length === 2);
+await until("both orders", () => one(".learned p:last-child").textContent.startsWith("Who likes whom, both ways round:"));
 await stop();
 const cells = all("td.number");
 demand(cells.length === 7 * 7 && cells.some((cell) => Number(cell.textContent) > 0), "the map is empty");

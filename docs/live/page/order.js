@@ -1,0 +1,54 @@
+"use strict";
+// <abh-order>: who likes whom, as the grammar's model says it, and as the same model does that was trained without codes.
+class AbhOrder extends LivePart {
+  static eager = false;
+  static keeps = true;
+  static invitation = "Exchange who and whom (loads 2 MB)";
+  static people = ["这 个 老 师", "这 个 学 生", "这 个 孩 子", "这 个 好 朋 友", "我", "她", "他 们"];
+  static verbs = ["喜 欢", "认 识"];
+
+  async start(body) {
+    this.queue = Promise.resolve();
+    const list = (label, words) => choice(label, words.map((word) => [word, word]), () => this.ask());
+    this.who = list("who", AbhOrder.people);
+    this.verb = list("verb", AbhOrder.verbs);
+    this.whom = list("whom", AbhOrder.people);
+    [this.who.select.value, this.whom.select.value] = AbhOrder.people;
+    this.told = make("td");
+    this.other = make("td", {}, press("load this model, too (1 MB more)", () => this.load()));
+    this.sentence = make("caption");
+    const row = (name, cell) => make("tr", {}, make("th", { scope: "row" }, name), cell);
+    body.append(
+      make("div", { class: "bar" }, this.who.row, this.verb.row, this.whom.row, press("exchange who and whom", () => this.exchange())),
+      make("div", { class: "part" }, make("table", {}, this.sentence,
+        make("tbody", {}, row("trained with position codes", this.told), row("trained without", this.other)))),
+      this.said);
+    this.models = [await live.opened()];
+    await this.ask();
+  }
+  exchange() {
+    const { who: { select: one }, whom: { select: two } } = this;
+    [one.value, two.value] = [two.value, one.value];
+    this.ask();
+  }
+  load() {
+    this.other.firstChild.disabled = true;
+    this.queue = this.queue.then(async () => this.models.push(await live.opened("without position codes")));
+    return this.ask();
+  }
+  /** Asks all models that are there, one after the other. */
+  ask() {
+    return (this.queue = this.queue.then(async () => {
+      const words = [this.who, this.verb, this.whom].map(({ select }) => select.value).join(" "), said = [];
+      for (const { model, about } of this.models) {
+        const { ids } = await model.call("translate", { words, max_words: 20, cached: true });
+        said.push(ids.map((id) => about.target[id]).join(" "));
+      }
+      this.sentence.textContent = words;
+      this.told.textContent = said[0];
+      if (said[1]) this.other.textContent = said[1];
+      this.say(said.length > 1 ? `With codes: ${said[0]} Without: ${said[1]}` : said[0]);
+    }).catch((error) => this.say(error.message)));
+  }
+}
+customElements.define("abh-order", AbhOrder);
