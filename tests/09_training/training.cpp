@@ -48,6 +48,15 @@ TEST_CASE("training makes the loss fall until the pairs come out exact") {
     const Evaluation e = evaluate(model, task.corpus, task.corpus.train);
     CHECK(e.exact == 3);
     CHECK(e.words == 21);
+
+    // a batch keeps its pads if a source begins with one; nobody must guess them
+    SentencePair longer = task.corpus.train[0];
+    longer.source.insert(longer.source.begin(), pad_word);
+    longer.target.push_back(longer.target.front());
+    const std::vector<SentencePair> two{longer, task.corpus.train[1]};
+    REQUIRE(make_batch(task.corpus, two).target_in.packing.empty());
+    CHECK(evaluate(model, task.corpus, two).exact ==
+          1 + evaluate(model, task.corpus, std::span(two).first(1)).exact);
 }
 
 TEST_CASE("adamw decays the weights, and adam does not") {
