@@ -6,10 +6,11 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <vector>
 
 #include "chapters/09_training/data/grammar.hpp"
-#include "chapters/09_training/loop/task.hpp"
+#include "chapters/09_training/loop/training.hpp"
 #include "chapters/09_training/loss/argmax.hpp"
 #include "lib/eigen.hpp"
 
@@ -65,10 +66,22 @@ std::vector<bool> belong(const SentencePair& pair, const std::string& english) {
         own.push_back(characters(english).find(character) != std::string::npos);
     return own;
 }
+/// The characters of the nearest word that has some which do not belong to word t.
+std::vector<bool> nearest_other(const SentencePair& pair, std::size_t t,
+                                const std::vector<bool>& own) {
+    for (std::size_t distance = 1; distance < pair.target.size(); ++distance)
+        for (const std::size_t at : {t - distance, t + distance}) {
+            if (at >= pair.target.size()) continue;  // also those before the first
+            std::vector<bool> other = belong(pair, pair.target[at]);
+            for (std::size_t i = 0; i < own.size(); ++i) other[i] = other[i] && !own[i];
+            if (std::ranges::any_of(other, std::identity())) return other;
+        }
+    throw std::logic_error("claims: a sentence of one word");
+}
 // [looks]
 /// How often the decoder's last cross-attention, a mean over its heads, is strongest at a character
-/// of the very word that is said; and how often that word is still said if the decoder cannot see
-/// its characters, or cannot see those of another word of the sentence.
+/// of the very word that is said; and how often that word is still the likeliest, after the right
+/// words, if the decoder cannot see its characters, or cannot see those of the nearest other word.
 void add_looks(Claims& claims, const Transformer& model, const Corpus& corpus,
                const std::string& name, bool hide) {
     double words = 0, at_own = 0, hidden = 0, other_hidden = 0;
@@ -97,10 +110,7 @@ void add_looks(Claims& claims, const Transformer& model, const Corpus& corpus,
             at_own += own[static_cast<std::size_t>(strongest)];
             if (!hide) continue;
             hidden += right_without(t, own);
-            const std::size_t next = t == 0 ? pair.target.size() - 2 : t - 1;  // not the full stop
-            std::vector<bool> other = belong(pair, pair.target[next]);
-            for (std::size_t i = 0; i < own.size(); ++i) other[i] = other[i] && !own[i];
-            other_hidden += right_without(t, other);
+            other_hidden += right_without(t, nearest_other(pair, t, own));
         }
     }
     claims[name + "own_word"] = at_own / words;
@@ -184,8 +194,8 @@ private:
     Kept weight_, bias_;
 };
 
-/// Takes away one head of the encoder after the other, then a layer's attention or network, and
-/// then those of all layers.
+/// Takes away one head of the encoder after the other, then a layer's attention or network, each
+/// time keeping the worst case, and then those of all layers.
 void add_taken_away(Claims& claims, Transformer& model, const Corpus& corpus) {
     const Index n_heads = model.options().layer.attention.n_heads,
                 d_k = model.options().layer.attention.d_model / n_heads;
@@ -216,34 +226,38 @@ struct Use {
     Index at;
 };
 
-/// The share of these sentences that the decoder still translates with *old* if it finds at the
-/// place of 老 the row of another sentence's 老, which stands at the same place.
-double old_is_said(const Transformer& model, const Corpus& corpus, const std::vector<Use>& uses,
-                   const std::vector<Use>& others) {
+using Memories = std::map<const SentencePair*, Tensor>;  ///< what the encoder returns
+
+/// How often *old* is still the likeliest word, after the right words, if the decoder finds at the
+/// place of 老 the row of another sentence's 老, which stands at the same place: a share of all
+/// such pairs of sentences.
+double old_is_said(const Transformer& model, const Corpus& corpus, const Memories& memories,
+                   const std::vector<Use>& uses, const std::vector<Use>& others) {
     const std::int32_t word = corpus.target.id("old");
     double said = 0, all = 0;
     for (const Use& use : uses)
         for (const Use& other : others) {
             if (other.at != use.at || other.pair == use.pair) continue;
-            const Sentence s(corpus, *use.pair), from(corpus, *other.pair);
-            Tensor memory = model.encode(s.src).clone();
-            const Tensor given = model.encode(from.src);
+            const Sentence s(corpus, *use.pair);
+            Tensor memory = memories.at(use.pair).clone();
+            const Tensor& given = memories.at(other.pair);
             for (Index c = 0; c < memory.dim(2); ++c) memory(0, use.at, c) = given(0, other.at, c);
             const auto place = std::ranges::find(s.said.values(), word) - s.said.values().begin();
             said += likeliest(model, s, memory, s.src)[static_cast<std::size_t>(place)] == word;
             ++all;
-            break;
         }
     return said / all;
 }
 
 /// 老 is *old* in 老 朋 友 and half of *teacher* in 老 师. How alike are the rows that the encoder
 /// returns for it, within one use and between both? And is *old* still said if the decoder reads
-/// 老's row of another sentence, where it has the same use or the other one?
+/// 老's row of another sentence, where it has the same use or the other one? Sentences of who and
+/// whom alone: in those of the first part that are held out, each use has a verb of its own.
 void add_old(Claims& claims, const Transformer& model, const Corpus& corpus) {
     std::vector<Use> old, teacher;
-    std::map<const SentencePair*, Tensor> memories;
-    for (const SentencePair& pair : corpus.held_out)
+    Memories memories;
+    for (const SentencePair& pair : corpus.held_out) {
+        if (std::ranges::count(pair.source, "这") == 0) continue;
         for (std::size_t i = 0; i + 1 < pair.source.size(); ++i) {
             if (pair.source[i] != "老") continue;
             const bool half = pair.source[i + 1] == "师";
@@ -251,6 +265,7 @@ void add_old(Claims& claims, const Transformer& model, const Corpus& corpus) {
             (half ? teacher : old).push_back({&pair, static_cast<Index>(i)});
             memories.try_emplace(&pair, model.encode(Sentence(corpus, pair).src));
         }
+    }
     const auto row_of = [&](const Use& use) {
         const Tensor& memory = memories.at(use.pair);  // [1, L, d_model]
         return memory.reshape({memory.dim(1), memory.dim(2)}).rows(use.at, use.at + 1);
@@ -267,12 +282,16 @@ void add_old(Claims& claims, const Transformer& model, const Corpus& corpus) {
         return sum / pairs;
     };
     claims["old_like_old"] = cosine(old, old);
+    claims["teacher_like_teacher"] = cosine(teacher, teacher);
     claims["old_like_teacher"] = cosine(old, teacher);
-    claims["old_from_old"] = old_is_said(model, corpus, old, old);
-    claims["old_from_teacher"] = old_is_said(model, corpus, old, teacher);
+    claims["old_apart"] = std::min(claims["old_like_old"], claims["teacher_like_teacher"]) -
+                          claims["old_like_teacher"];
+    claims["old_from_old"] = old_is_said(model, corpus, memories, old, old);
+    claims["old_from_teacher"] = old_is_said(model, corpus, memories, old, teacher);
 }
 // [words]
-/// Which share of the nouns' rows, and of the verbs', was moved most like another noun's or verb's?
+/// Which share of the rows of verbs, nouns and persons was moved most like that of another word of
+/// the same kind?
 void add_words(Claims& claims, const Transformer& model, const Transformer& start,
                const Corpus& corpus) {
     static const std::vector<std::set<std::string>> kinds{
@@ -353,46 +372,6 @@ Claims exact_by_kind(const Transformer& model, const Corpus& corpus) {
     return {{"combination", count(held.combination)},
             {"swapped", count(held.swapped)},
             {"both_ways", count(held.both_ways)}};
-}
-// [seeds]
-void show_seeds(Results& results) {
-    constexpr Index seeds = 5;
-    Task wide = grammar_task();
-    wide.model.embedding.deviation = 1;
-    const std::array<std::pair<std::string, Task>, 3> kinds{
-        {{"", grammar_task()},
-         {"without_codes_", grammar_task(false)},
-         {"wide_", std::move(wide)}}};
-    std::map<std::string, std::vector<double>> found;
-    Progress progress("seeds", seeds * std::ssize(kinds));
-    for (Index seed = 1, trained = 0; seed <= seeds; ++seed)
-        for (const auto& [kind, task] : kinds) {
-            const Random random(static_cast<std::uint64_t>(seed));
-            const Transformer start(task.model, random);
-            Transformer model(task.model, random);
-            train(model, task.corpus, task.training, [](const StepReport&) {});
-            const Claims claims = kind == "without_codes_" ? exact_by_kind(model, task.corpus)
-                                                           : claims_of(model, start, task.corpus);
-            for (const auto& [name, value] : claims) found[kind + name].push_back(value);
-            progress.show(++trained);
-        }
-    progress.clear();
-    std::vector<Column> columns{{"", "<38"}};
-    for (Index seed = 1; seed <= seeds; ++seed)
-        columns.push_back(
-            varying(fmt::format("seed {}", seed), "8.3f", fmt::format("seed{}_{{}}", seed)));
-    columns.push_back(varying("least", "8.3f", "{}_least"));
-    columns.push_back(varying("most", "8.3f", "{}_most"));
-    Table table(results, columns);
-    for (const auto& [name, v] : found)
-        table.row(name, name, v[0], v[1], v[2], v[3], v[4], *std::ranges::min_element(v),
-                  *std::ranges::max_element(v));
-    const HeldOutKinds held = grammar_held_out();
-    results.set("seeds", seeds);
-    results.set("combinations", held.combination.size());
-    results.set("swaps", held.swapped.size());
-    results.set("pairs_both_ways", held.both_ways.size());
-    results.set("held_out", grammar_corpus().held_out.size());
 }
 
 }  // namespace abh

@@ -140,7 +140,8 @@ void keep_uses(const GreedyTranslator& translator, const Corpus& corpus, Results
     std::vector<Vectors> old, teacher;  // rows of 老
     for (const SentencePair& pair : corpus.held_out)
         for (std::size_t i = 0; i + 1 < pair.source.size(); ++i) {
-            if (pair.source[i] != "老") continue;
+            // in the grammar's first part, each use that is held out has a verb of its own
+            if (pair.source[i] != "老" || std::ranges::count(pair.source, "这") == 0) continue;
             Vectors vectors = encoder_vectors(model, translator.ids(pair.source));
             for (Tensor& x : vectors) x = row(x, static_cast<Index>(i)).clone();
             (pair.source[i + 1] == "师" ? teacher : old).push_back(std::move(vectors));

@@ -1,7 +1,8 @@
-"""Look at the rendered book in Chromium: see pages.py and live.py, which this file starts.
+"""Look at the rendered book in Chromium: see pages.py, live.py and training.py, which this file starts.
 
     python tests/browser/run.py pages      every page of build/book/html
     python tests/browser/run.py live       the pages' live parts compute what the programs do
+    python tests/browser/run.py training   how long a page trains until it knows who likes whom
     python tests/browser/run.py why-not    says why this machine cannot, if so
 
 Standard library only. What drives the browser is installed into a virtual environment of its own,
@@ -38,7 +39,7 @@ def working(*names: str) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="look at the rendered book in Chromium")
-    parser.add_argument("what", choices=("pages", "live", "why-not"))
+    parser.add_argument("what", choices=("pages", "live", "training", "why-not"))
     parser.add_argument("--html", type=Path, default=ROOT / "build/book/html", help="the rendered book")
     parser.add_argument("--venv", type=Path, default=ROOT / "build/venv-browser", help="virtual environment")
     parser.add_argument("--must", action="store_true", help="fail where it would be skipped")

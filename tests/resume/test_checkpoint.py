@@ -72,6 +72,12 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(lines[0], str(file))
         self.assertRegex(lines[1], "^toy, seed 1, model=[0-9a-f]{8}, epochs 2, .*lr 0.01, .*way fast$")
 
+    def test_one_of_other_words_is_refused_and_the_new_words_are_named(self) -> None:
+        self.trains("--checkpoint", self.checkpoints / "grammar-seed1.safetensors")  # of the toy
+        done = self.runs(DECODING, "--corpus", "grammar")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        self.assertRegex(done.stderr, "its words are not those of the corpus grammar, which also has .* 这 .* this; name another")
+
     def test_one_that_is_missing_is_named_before_it_is_trained(self) -> None:
         self.trains()
         process = subprocess.Popen(

@@ -1,5 +1,5 @@
 "use strict";
-// <abh-order>: who likes whom, as the grammar's model says it, and as the same model does that was trained without codes.
+// <abh-order>: who likes whom, as the grammar's model says it, and as the same model says it when trained without position codes.
 class AbhOrder extends LivePart {
   static eager = false;
   static keeps = true;
@@ -21,7 +21,7 @@ class AbhOrder extends LivePart {
     body.append(
       make("div", { class: "bar" }, this.who.row, this.verb.row, this.whom.row, press("exchange who and whom", () => this.exchange())),
       make("div", { class: "part" }, make("table", {}, this.sentence,
-        make("tbody", {}, row("trained with position codes", this.told), row("trained without", this.other)))),
+        make("tbody", {}, row("trained with position codes", this.told), row("trained without codes", this.other)))),
       this.said);
     this.models = [await live.opened()];
     await this.ask();
