@@ -6,6 +6,15 @@
 #include <tuple>
 
 namespace abh {
+// [options]
+TrainingOptions translator_training() {
+    return {.epochs = 28,
+            .optimizer = "adam",
+            .learning_rate = Real(1e-3),
+            .warmup = 400,
+            .beta2 = Real(0.98),
+            .smoothing = Real(0.1)};
+}
 // [clip]
 double clip_gradients(const Parameters& parameters, Real largest) {
     const double norm = grad_norm(parameters);

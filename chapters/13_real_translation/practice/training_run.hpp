@@ -13,14 +13,12 @@
 
 namespace abh {
 // [options]
-/// Chapter 9's options of a training, with a translator's values, and those that a long run adds.
+/// Chapter 9's options of a training, with a translator's values.
+TrainingOptions translator_training();
+
+/// These, and those that a long run adds.
 struct RunOptions {
-    TrainingOptions training{.epochs = 28,  ///< the most of them
-                             .optimizer = "adam",
-                             .learning_rate = Real(1e-3),
-                             .warmup = 400,
-                             .beta2 = Real(0.98),
-                             .smoothing = Real(0.1)};
+    TrainingOptions training = translator_training();  ///< `epochs` is the most of them
     Index tokens = 2048;   ///< the most words of a batch, instead of a number of pairs
     Index accumulate = 1;  ///< batches per step
     Real clip = 1;         ///< the largest norm of all gradients; 0: no limit

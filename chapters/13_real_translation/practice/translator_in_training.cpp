@@ -41,6 +41,13 @@ void TranslatorInTraining::describe() {
     results.set_varying("frequency_loss", known_loss);
     std::fflush(stdout);
 }
+// [score]
+TextScoring TranslatorInTraining::scored_as_text() const {
+    return {[this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
+            [this](std::span<const std::string> texts, std::span<const std::string> references) {
+                return bleu(texts, references, {options.tokenization});
+            }};
+}
 // [go on]
 void TranslatorInTraining::go_on(const TensorFile& state) {
     go_on_from(state, run, begun_with);

@@ -57,11 +57,7 @@ struct TranslatorInTraining {
     /// The loss of a model that knows only the words' frequencies.
     double known_loss = frequency_loss(data.train, model.options().tgt_words, symbols,
                                        static_cast<double>(options.run.training.smoothing));
-    TextScoring scoring{
-        [this](std::span<const std::int32_t> ids) { return subwords.second.decode(ids); },
-        [this](std::span<const std::string> texts, std::span<const std::string> references) {
-            return bleu(texts, references, {options.tokenization});
-        }};
+    TextScoring scoring = scored_as_text();
     Index dev = static_cast<Index>(data.dev.ids.size());
     std::set<Index> kept = {};  ///< the epochs whose weights the run will need at its end
     std::vector<Index> samples{dev / 4, 2 * dev / 4, 3 * dev / 4};  ///< the pairs that are shown
@@ -81,6 +77,8 @@ struct TranslatorInTraining {
     /// Reports on the test pairs, by which nothing was chosen.
     void report();
 
+    /// BLEU of what the target's subwords make of ids.
+    TextScoring scored_as_text() const;
     Validation validated(const HeldOut& pairs) const {
         return validate(model, pairs, symbols, scoring, team);
     }
