@@ -168,6 +168,7 @@ VERBS = {
     **dict.fromkeys(("check", "progress", "gate", "handout", "grade", "hunt"), ("judge/**/*.py",)),
     **dict.fromkeys(("build", "record", "test", "--help"), ()),
 }
+SCRIPTS_OF = {"mutate": "tests/mutate.py", "bench": "bench/bench.py", "serve": "docs/serve.py"}
 
 
 def simple(text: str) -> list[list[str]]:
@@ -209,27 +210,34 @@ def options_of(*names: str) -> set[str]:
     return {option for path in paths for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", path.read_text(encoding="utf-8"))}
 
 
-def program_of(words: list[str]) -> Path | None:
-    """The chapter's program that a command runs, if it has been built."""
-    name = f"*{words[2]}*" if words[:2] == ["./book", "run"] and len(words) > 2 else f"*_{Path(words[0]).name}"
+def with_parser(words: list[str]) -> list[str]:
+    """The program whose own parser reads these words, and the words: a chapter's, if it has been built, or a verb of ./book."""
+    verb = words[1] if words[0] == "./book" and len(words) > 1 else ""
+    if "judge/**/*.py" in VERBS.get(verb, ()):
+        return [sys.executable, "-m", "judge", *words[1:]]
+    if verb in SCRIPTS_OF:
+        return [sys.executable, SCRIPTS_OF[verb], *words[2:]]
+    name, rest = (f"*{words[2]}*", words[3:]) if verb == "run" and len(words) > 2 else (f"*_{Path(words[0]).name}", words[1:])
     programs = [folder / folder.name[3:] for folder in BUILD.glob(f"chapters/{name}")]
-    ours = words[0].startswith(("./book", "build/")) and "--mine" not in words
-    return programs[0] if ours and programs and programs[0].is_file() else None
+    ours = verb == "run" or words[0].startswith("build/")
+    found = ours and "--mine" not in words and programs and programs[0].is_file()
+    return [str(programs[0]), *rest] if found else []
 
 
-def misread(program: Path, words: list[str]) -> str:
+def misread(words: list[str]) -> str:
     """What the program's own parser refuses. A last option that it does not know keeps it from running."""
     last = "--not-an-option"
-    words = [program, *words[3 if words[0] == "./book" else 1 :], last]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    right = "--help" in words if done.returncode == 0 else done.stderr.endswith(f"not expected: {last} (see --help)\n")
-    return "" if right else done.stderr.strip() or f"{program.name} runs with {last}"
+    done = subprocess.run([*words, last], cwd=ROOT, capture_output=True, text=True, check=False)
+    refused = re.search(rf"(unrecognized arguments|not expected): {last}( \(see --help\))?\n\Z", done.stderr)
+    right = "--help" in words if done.returncode == 0 else refused
+    return "" if right else done.stderr.strip() or f"{words[0]} runs with {last}"
 
 
 def wrong(words: list[str]) -> str:
     """What is wrong with a command, or nothing: its program, files and presets exist, and it has the options.
 
-    A chapter's program that has been built reads the command itself; the options of others are looked up in their sources.
+    A chapter's program that has been built, and most verbs of ./book, read the command themselves; the options of others are
+    looked up in their sources.
     """
     for word in words:
         if re.match(r"(bench|chapters|docs|figures|tests)/", word) and not (ROOT / word).exists():
@@ -242,8 +250,8 @@ def wrong(words: list[str]) -> str:
     if words[0] == "cmake":
         presets = (ROOT / "CMakePresets.json").read_text(encoding="utf-8")
         missing = [name for name in re.findall(r"--preset (\S+)", " ".join(words)) if f'"{name}"' not in presets]
-    elif program := program_of(words):
-        return misread(program, words)
+    elif command := with_parser(words):
+        return misread(command)
     else:
         asked = {word.partition("=")[0] for word in words if word.startswith("--")}
         missing = sorted(asked - options_of(*known)) if known else []

@@ -24,7 +24,7 @@ class Commands(unittest.TestCase):
             "./book render": "there is no program ./book render",
             "./book build --mobi": "does not know --mobi",
             "echo a | ./book run 13 translate --bream 4": "--bream",
-            "./book grade 04 --mark": "does not know --mark",
+            "./book grade 04 --submissions in --out out --mark": "arguments: --mark",
             "cmake --workflow --preset fast": "does not know fast",
             "cmake -S chapters/04_attention -B build/ch04": "there is no chapters/04_attention",
             "python3 docs/tangle.py build/book/html --target b": "does not know --target",
@@ -33,7 +33,7 @@ class Commands(unittest.TestCase):
             with self.subTest(line):
                 self.assertIn(reason, "".join(map(commands.wrong, commands.simple(line))))
 
-    @unittest.skipUnless(commands.program_of(["./book", "run", "09"]), "chapter 9's program is not built")
+    @unittest.skipUnless(commands.with_parser(["./book", "run", "09"]), "chapter 9's program is not built")
     def test_a_program_reads_values_too(self) -> None:
         self.assertIn("--epochs", commands.wrong(["./book", "run", "09", "--epochs", "several"]))
 
