@@ -1,4 +1,4 @@
-// Per real and way: every component of the book against finite differences and against PyTorch.
+// Per real: every component of the book against finite differences and against PyTorch. (Chapters hold all ways against plain.)
 #include <algorithm>
 #include <cmath>
 #include <memory>
