@@ -22,6 +22,7 @@ class AbhOrder extends LivePart {
       make("div", { class: "bar" }, this.who.row, this.verb.row, this.whom.row, press("exchange who and whom", () => this.exchange())),
       make("div", { class: "part" }, make("table", {}, this.sentence,
         make("tbody", {}, row("trained with position codes", this.told), row("trained without codes", this.other)))),
+      make("p", { class: "note" }, "Neither model was trained on 这 个 老 师 喜 欢 这 个 学 生 or its reverse; some of the others were in training."),
       this.said);
     this.models = [await live.opened()];
     await this.ask();
@@ -39,6 +40,7 @@ class AbhOrder extends LivePart {
   /** Asks all models that are there, one after the other. */
   ask() {
     return (this.queue = this.queue.then(async () => {
+      if (this.who.select.value === this.whom.select.value) return this.say("Choose two different ones; the grammar has no such sentence.");
       const words = [this.who, this.verb, this.whom].map(({ select }) => select.value).join(" "), said = [];
       for (const { model, about } of this.models) {
         const { ids } = await model.call("translate", { words, max_words: 20, cached: true });

@@ -14,5 +14,7 @@ equal(all("td")[1].textContent, without);  // the same words, so the same rows
 choose(part.verb.select, "认 识");
 choose(part.who.select, "我");
 await said("With codes: I know this student .");
+choose(part.whom.select, "我");
+await said("Choose two different ones");
 choose(part.whom.select, "他 们");
 await said("With codes: I know them .");
