@@ -117,6 +117,11 @@ TEST_CASE("each shard drops elements of its own, the first one those of a batch 
             }
         CHECK(losses[2] == Approx(losses[0]).epsilon(in_double ? 1e-13 : 1e-6));
         CHECK(std::abs(losses[3] - losses[1]) > 1e-4);
+
+        Transformer model(small(Real(0.1)), Random(5));  // and so does each batch of a step
+        DataParallel steps(model, adam, alone, {.shards = 1, .bucket = 300});
+        const std::vector<Batch> twice(2, make_batch(pairs, one, {}));
+        CHECK(std::abs(steps.forward_backward(twice) - losses[1]) > 1e-4);
     });
 }
 
