@@ -27,26 +27,30 @@ def alignment(data: Data, fig: Figure) -> None:
     both[0].set_ylabel("word said")
 
 
+def grid_of(fig: Figure, shape: tuple[int, int]) -> np.ndarray:
+    return np.atleast_2d(fig.subplots(*shape))
+
+
+def head(axes: Axes, weights: np.ndarray, rows: list[str], columns: list[str], name: str) -> ScalarMappable:
+    drawn = heat(axes, weights, rows=rows, columns=columns, low=0, high=1, top=True)
+    axes.set_xlabel(name)
+    axes.tick_params(labelsize=7.5)
+    return drawn
+
+
+def scale_of_heads(fig: Figure, grid: np.ndarray, drawn: ScalarMappable) -> None:
+    where = "bottom" if narrow() else "right"
+    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
+
+
 def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
     """One panel per head, all with the same range of colors."""
     weights = data.array("unseen_heads", run=run)  # [H, t, Ls]
-    said = data.value("unseen_said", run=run).split()
-    source = data.value("unseen_source", run=run).split()
-    grid = np.atleast_2d(fig.subplots(*shape))
+    said, source = (data.value(f"unseen_{name}", run=run).split() for name in ("said", "source"))
+    grid = grid_of(fig, shape)
     for h, axes in enumerate(grid.flat):
-        drawn = heat(
-            axes,
-            weights[h],
-            rows=said if h % shape[1] == 0 else [""] * len(said),
-            columns=source,
-            low=0,
-            high=1,
-            top=True,
-        )
-        axes.set_xlabel(f"head {h}")
-        axes.tick_params(labelsize=7.5)
-    where = "bottom" if narrow() else "right"
-    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
+        drawn = head(axes, weights[h], said if h % shape[1] == 0 else [""] * len(said), source, f"head {h}")
+    scale_of_heads(fig, grid, drawn)
 
 
 @figure("heads_toy", width=7.5, height=4.2, narrow=(3.7, 7.8))
@@ -116,16 +120,13 @@ def inside_words(data: Data, fig: Figure) -> None:
 @figure("inside_starts", width=7.5, height=4.4, narrow=(3.7, 7.6))
 def inside_starts(data: Data, fig: Figure) -> None:
     words = words_of(data, "source")
-    grid = np.atleast_2d(fig.subplots(*((4, 2) if narrow() else (2, 4))))
+    grid = grid_of(fig, (4, 2) if narrow() else (2, 4))
     places = grid.T if narrow() else grid
     for row, name, start in zip(places, ("start_wide", "start_narrow"), ("1", "1/√d"), strict=True):
         for h, axes in enumerate(row):
-            first = h == 0 or narrow()
-            drawn = heat(axes, data.array(name, run="inside")[0][h], rows=words if first else [""] * len(words), columns=words, low=0, high=1, top=True)
-            axes.set_xlabel(f"start {start}, head {h}")
-            axes.tick_params(labelsize=7)
-    where = "bottom" if narrow() else "right"
-    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
+            rows = words if h == 0 or narrow() else [""] * len(words)
+            drawn = head(axes, data.array(name, run="inside")[0][h], rows, words, f"start {start}, head {h}")
+    scale_of_heads(fig, grid, drawn)
 
 
 @figure("inside_order", width=7.4, height=3.4, narrow=(3.7, 6.6))

@@ -101,12 +101,11 @@ void add_looks(Claims& claims, const Transformer& model, const Corpus& corpus,
             const std::vector<bool> own = belong(pair, pair.target[t]);
             if (std::ranges::none_of(own, std::identity())) continue;
             ++words;
-            Index strongest = 0;
             std::vector<Real> mean(own.size());
             for (Index h = 0; h < cross.dim(1); ++h)
                 for (std::size_t i = 0; i < own.size(); ++i)
                     mean[i] += cross(0, h, static_cast<Index>(t), static_cast<Index>(i));
-            strongest = std::ranges::max_element(mean) - mean.begin();
+            const auto strongest = std::ranges::max_element(mean) - mean.begin();
             at_own += own[static_cast<std::size_t>(strongest)];
             if (!hide) continue;
             hidden += right_without(t, own);
@@ -128,7 +127,6 @@ void add_first_map(Claims& claims, const Transformer& model, const Corpus& corpu
     std::vector<double> before(static_cast<std::size_t>(model.options().layer.attention.n_heads));
     for (const SentencePair& pair : corpus.held_out) {
         const Sentence s(corpus, pair);
-        std::vector<Tensor> weights;
         Transformer::AttentionWeights all;
         model.encode(s.src, nullptr, &all);
         const Tensor& w = all.encoder.front();  // [1, H, L, L]

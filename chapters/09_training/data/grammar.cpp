@@ -92,7 +92,7 @@ void add(std::vector<SentencePair>& pairs, const Phrase& who, const Verb& verb,
         pairs.push_back(sentence(form, who, verb, whom));
 }
 // [parts]
-/// Who has, likes or knows one or two of something.
+/// Pairs that say who has, likes or knows one or two of something.
 void add_first_part(std::vector<SentencePair>& train, HeldOutKinds& held) {
     Index combination = 0;  // the first one held out is 有, 一 个, 女 朋 友
     for (const Verb& verb : verbs)
@@ -106,7 +106,7 @@ void add_first_part(std::vector<SentencePair>& train, HeldOutKinds& held) {
             }
 }
 
-/// Who likes or knows whom.
+/// Pairs that say who likes or knows whom.
 void add_second_part(std::vector<SentencePair>& train, HeldOutKinds& held) {
     std::vector<Phrase> people(std::begin(persons), std::end(persons));
     for (const Noun& noun : std::span(nouns).last(4))
