@@ -4,7 +4,8 @@
 
 reads the chapters' pages BUILD/html/chapters/*/index.html, and writes BUILD/slides, with a deck NN/index.html for each chapter,
 and BUILD/figures.zip. A deck says nothing of its own. It begins with the chapter's title and first sentence; then a slide shows
-each figure, listing, output, table and box of the page under its section's heading, and neighboring equations share one.
+each figure, listing, output, table and box of the page under its section's heading; neighboring equations share one, and a
+card is one.
 Text goes to the speaker's notes. What the page folds away and what it asks as an exercise are left out.
 """
 
@@ -167,7 +168,10 @@ class Deck:
             if "box" in names:
                 self.current = None
                 title = child.find(class_="box-title").extract()
-                (self.ask if "question" in names else self.read)(child, f"{heading}\n{title}")
+                if "card" in names:
+                    self.show(f"{heading}\n{title}", "card", child.decode_contents())
+                else:
+                    (self.ask if "question" in names else self.read)(child, f"{heading}\n{title}")
                 continue
             for one in [child] if child.css.match(SHOWN) else child.select(SHOWN):
                 kind = "table" if one.name == "table" else one["class"][0]

@@ -142,6 +142,17 @@ class Rendered(Case):
         self.assertEqual(found, [(CHAPTER, f"04.{n}", f"exercise-04-{n}") for n in (1, 2)])
         self.assertEqual(Search.split(Search, "See 04.2, 3×0.5: 朋友"), ["See", "04.2", "3", "0.5", "朋", "友"])
 
+    def test_all_cards_stand_on_one_page_and_lead_to_their_chapters(self) -> None:
+        lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
+        card, chapter = lists[lists.index('<div class="box card') :], CHAPTER.removesuffix(".md") + ".html"
+        self.assertRegex(card, rf'<span class="box-kind"><a [^>]*href="{chapter}">Small attention</a></span>')
+        for place in ("#equation-weights", "#equation-04-card", "#small-attention"):
+            self.assertIn(f'href="{chapter}{place}"', card)
+        self.assertIn('id="equation-04-card"', self.page)
+        self.assertNotIn("equation-04-card", re.sub('href="[^"]*"', "", lists))
+        self.assertNotIn('class="eqno"', lists)
+        self.assertIn("The numbers on this page", lists)
+
     def test_citations_and_links_by_key_lead_to_the_entry(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")
         bare = re.sub(r"<[^>]+>", "", lists)

@@ -12,6 +12,7 @@
 | `live`    | directive `live`: parts of a page that run the book's own code                 |
 | `origin`  | when and where the runs took place, said at the end of each page               |
 | `boxes`   | directives `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
+| `cards`   | directives `card`, a chapter on one screen, and `cards`, all of them            |
 | `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PARTS = [
-    "listing", "results", "value", "console", "plot", "origin", "boxes", "exercises", "katex", "api", "lists", "length",
+    "listing", "results", "value", "console", "plot", "origin", "boxes", "cards", "exercises", "katex", "api", "lists", "length",
     "live", "cite", "access", "navigation", "search",
 ]
 
