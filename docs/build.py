@@ -58,7 +58,7 @@ def pages(root: Path) -> dict[str, Path]:
 
 def fingerprint(root: Path, build: Path) -> str:
     """A hash that changes with any file that the book is made from."""
-    inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py")]
+    inputs = [HERE / "requirements.txt", HERE / "references.bib", *HERE.glob("*.py"), HERE.parent / "lib/program/glosses.py"]
     inputs += [*(HERE / "extensions").rglob("*.py"), *(HERE / "extensions").rglob("*.js")]
     inputs += [p for folder in ("_static", "live/page") for p in (HERE / folder).rglob("*") if p.is_file()]
     inputs += [*(root / "recorded" / "live").glob("*"), *(build / "checkpoints").glob("grammar*-seed1.safetensors")]

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE / "extensions"), str(HERE)]
+sys.path[:0] = [str(HERE / "extensions"), str(HERE), str(HERE.parent / "lib/program")]
 
 project = "Attention by Hand"
 author = "the authors of Attention by Hand"

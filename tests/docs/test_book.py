@@ -94,6 +94,13 @@ class Rendered(Case):
         self.assertRegex(self.page, r">3\.2\s×\s10<sup>−9</sup></span>")
         self.assertIn(">我 有 一 个 好 朋 友 P</span>", self.page)
 
+    def test_chinese_words_have_their_glosses_and_a_character_without_one_is_refused(self) -> None:
+        word = '<ruby class="zh">%s<rp> (</rp><rt>%s</rt><rp>)</rp></ruby>'
+        self.assertIn(f"{word % ('我', 'I')} {word % ('有', 'have')} {word % ('朋 友', 'friend')}", self.page)
+        project = self.project()
+        project.edit(WORKBENCH, "# The workbench", "# The workbench\n\n{zh}`我 龘`")
+        self.assert_refused(project.render(), "no gloss for 龘")
+
     def test_values_of_a_kept_measurement_name_its_file(self) -> None:
         title = "From bench/results/2026-01-02_long.json: "
         self.assertIn(f'<span class="value" title="{title}test/greedy">40.05</span>', self.page)

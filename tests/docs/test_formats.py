@@ -113,7 +113,7 @@ class Epub(Format):
     def test_mathematics_is_mathml_with_its_tex(self) -> None:
         page = self.pages[self.chapter]
         formulas = list(page.iter("{http://www.w3.org/1998/Math/MathML}math"))
-        self.assertEqual(len(formulas), 10)
+        self.assertEqual(len(formulas), 11)
         self.assertEqual(formulas[2].get("display"), "block")
         self.assertTrue(all(f.get("alttext") for f in formulas))
         self.assertFalse([e for e in page.iter() if "katex-html" in e.get("class", "")])
@@ -172,6 +172,9 @@ class Pdf(Format):
         self.assertEqual([line for line in indented if line not in shown], [])
         closed = re.sub(r"\s+", "", "".join(self.texts))
         self.assertEqual([line for line in self.code if re.sub(r"\s+", "", line) not in closed], [])
+
+    def test_a_gloss_stands_in_parentheses(self) -> None:
+        self.assertIn("我(I)有(have)朋友(friend)", re.sub(r"\s", "", "".join(self.texts)))
 
     def test_the_light_figure_alone_is_printed(self) -> None:
         text = (self.path.parent / "print.html").read_text(encoding="utf-8")

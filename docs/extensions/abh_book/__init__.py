@@ -14,6 +14,7 @@
 | `boxes`   | directives `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
 | `cards`   | directives `card`, a chapter on one screen, and `cards`, all of them            |
 | `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
+| `zh`      | role `zh`: Chinese words with glosses                                          |
 | `katex`   | mathematics rendered while the book is built                                   |
 | `api`     | directive `header`, the API reference of one header                            |
 | `length`  | the check that each page can be read in one sitting                            |
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 PARTS = [
-    "listing", "results", "value", "console", "plot", "origin", "boxes", "cards", "exercises", "katex", "api", "lists", "length",
+    "listing", "results", "value", "console", "plot", "origin", "boxes", "cards", "exercises", "zh", "katex", "api", "lists", "length",
     "live", "cite", "access", "navigation", "search",
 ]
 
