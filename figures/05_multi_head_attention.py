@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from style import Axes, Data, Figure, arrow, figure, heat, ink, narrow, panels, paper
+from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, narrow, panels, paper
 
 HEADS = 4  # in the figures `split` and `join`
 SHIFT = 3.0  # cells from one head's sheet to the next
@@ -102,7 +102,7 @@ def join(data: Data, fig: Figure) -> None:
     for place, (name, title) in zip(panels(fig, 2, sharey=True), both, strict=True):
         origin = data.array(name)  # [L, H * d_k]: the position that each number comes from
         columns = [""] * origin.shape[1]
-        heat(place, origin + 1, rows=words, columns=columns, numbers="{:.0f}", low=0, high=10)
+        heat(place, origin + 1, rows=glossed(words, " "), columns=columns, numbers="{:.0f}", low=0, high=10)
         place.set_title(title)
         place.set_xlabel("column of the result")
         d_k = origin.shape[1] // HEADS

@@ -2,7 +2,7 @@
 
 import numpy as np
 import sublayers
-from style import Data, Figure, figure, heat, muted, narrow, panels, scale, sequential
+from style import Data, Figure, figure, glossed, heat, muted, narrow, panels, scale, sequential
 from sublayers import Sublayer
 
 
@@ -27,7 +27,7 @@ def influence(data: Data, fig: Figure) -> None:
     for axes, table, changed in ((left, own, words), (right, other, source)):
         shown = np.where(table == 0, np.nan, table)
         heat(
-            axes, shown, rows=changed, columns=words, low=0, high=high, top=True,
+            axes, shown, rows=glossed(changed, " ") if changed is source else changed, columns=words, low=0, high=high, top=True,
             bar="largest difference" if axes is right or narrow() else None,
         )
         for (j, t), value in np.ndenumerate(table):
@@ -55,7 +55,8 @@ def weights(data: Data, fig: Figure) -> None:
             drawn = axes.imshow(
                 of_kind[h], cmap=sequential(), vmin=0, vmax=high, interpolation="none"
             )
-            axes.set_xticks(range(len(keys)), keys, fontsize=7, rotation=60 if k == 0 else 0)
+            labels = keys if kind == "self" else glossed(keys, staggered=True)
+            axes.set_xticks(range(len(keys)), labels, fontsize=7, rotation=60 if k == 0 else 0)
             axes.set_yticks(range(len(words)), words, fontsize=7)
             axes.tick_params(length=0, pad=1)
             for spine in axes.spines.values():

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, figure, heat, narrow, panels, scale
+from style import Axes, Data, Figure, figure, glossed, heat, narrow, panels, scale
 
 
 @figure("alignment", width=7.4, height=3.7, narrow=(3.7, 7.2))
@@ -15,7 +15,7 @@ def alignment(data: Data, fig: Figure) -> None:
             axes,
             weights,
             rows=data.value("unseen_said", run=run).split(),
-            columns=data.value("unseen_source", run=run).split(),
+            columns=glossed(data.value("unseen_source", run=run).split()),
             numbers="{:.2f}",
             low=0,
             high=1,
@@ -49,7 +49,7 @@ def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
     said, source = (data.value(f"unseen_{name}", run=run).split() for name in ("said", "source"))
     grid = grid_of(fig, shape)
     for h, axes in enumerate(grid.flat):
-        drawn = head(axes, weights[h], said if h % shape[1] == 0 else [""] * len(said), source, f"head {h}")
+        drawn = head(axes, weights[h], said if h % shape[1] == 0 else [""] * len(said), glossed(source, staggered=True), f"head {h}")
     scale_of_heads(fig, grid, drawn)
 
 
@@ -58,7 +58,7 @@ def heads_toy(data: Data, fig: Figure) -> None:
     heads(data, fig, "main", (4, 2) if narrow() else (2, 4))
 
 
-@figure("heads_grammar", width=7.5, height=2.5, narrow=(3.7, 4.4))
+@figure("heads_grammar", width=7.5, height=2.7, narrow=(3.7, 4.4))
 def heads_grammar(data: Data, fig: Figure) -> None:
     heads(data, fig, "grammar", (2, 2) if narrow() else (1, 4))
 
@@ -124,8 +124,9 @@ def inside_starts(data: Data, fig: Figure) -> None:
     places = grid.T if narrow() else grid
     for row, name, start in zip(places, ("start_wide", "start_narrow"), ("1", "1/√d"), strict=True):
         for h, axes in enumerate(row):
-            rows = words if h == 0 or narrow() else [""] * len(words)
-            drawn = head(axes, data.array(name, run="inside")[0][h], rows, words, f"start {start}, head {h}")
+            rows = glossed(words, " ") if h == 0 or narrow() else [""] * len(words)
+            columns = glossed(words, staggered=True)
+            drawn = head(axes, data.array(name, run="inside")[0][h], rows, columns, f"start {start}, head {h}")
     scale_of_heads(fig, grid, drawn)
 
 
@@ -133,7 +134,8 @@ def inside_starts(data: Data, fig: Figure) -> None:
 def inside_order(data: Data, fig: Figure) -> None:
     for axes, name in zip(panels(fig, 2), ("one", "other"), strict=True):
         weights = data.array(f"{name}_cross", run="inside").mean(axis=0)  # over heads
-        heat(axes, weights, rows=words_of(data, f"{name}_says"), columns=words_of(data, f"{name}_source"), numbers="{:.2f}", low=0, high=1, top=True)
+        source = glossed(words_of(data, f"{name}_source"), staggered=True)
+        heat(axes, weights, rows=words_of(data, f"{name}_says"), columns=source, numbers="{:.2f}", low=0, high=1, top=True)
         axes.tick_params(labelsize=7.5)
 
 
@@ -153,18 +155,21 @@ def inside_self(data: Data, fig: Figure) -> None:
 def inside_cross(data: Data, fig: Figure) -> None:
     weights = data.array("cross", run="inside")[0].mean(axis=0)
     axes = fig.subplots()
-    heat(axes, weights, rows=words_of(data, "says"), columns=words_of(data, "source"), numbers="{:.2f}", low=0, high=1, top=True)
+    source = glossed(words_of(data, "source"))
+    heat(axes, weights, rows=words_of(data, "says"), columns=source, numbers="{:.2f}", low=0, high=1, top=True)
     axes.set_xlabel("word of the source")
     axes.set_ylabel("word said")
 
 
-@figure("inside_heads", width=7.5, height=2.4, narrow=(3.7, 4.2))
+@figure("inside_heads", width=7.5, height=2.7, narrow=(3.7, 4.2))
 def inside_heads(data: Data, fig: Figure) -> None:
     weights, words = data.array("heads", run="inside")[0], words_of(data, "source")
     shape = (2, 2) if narrow() else (1, len(weights))
     grid = np.atleast_2d(fig.subplots(*shape))
     for head, axes in enumerate(grid.flat):
-        heat(axes, weights[head], rows=words if head % shape[1] == 0 else [""] * len(words), columns=words, low=0, high=1, top=True)
+        rows = glossed(words, " ") if head % shape[1] == 0 else [""] * len(words)
+        heat(axes, weights[head], rows=rows, columns=glossed(words, staggered=True), low=0, high=1, top=True)
+        axes.tick_params(labelsize=7.5)
         axes.set_xlabel(f"head {head}")
 
 
@@ -177,9 +182,9 @@ def inside_units(data: Data, fig: Figure) -> None:
     units = np.argsort(-margin)[: 8 if narrow() else 14]
     units = sorted(units, key=lambda unit: int(means[seen, unit].argmax()))
     axes = fig.subplots()
-    shown = means[np.ix_(seen, units)].T
+    shown, of = means[np.ix_(seen, units)].T, [words[i] for i in seen]
     drawn = heat(
-        axes, shown, rows=[str(unit) for unit in units], columns=[words[i] for i in seen], low=0,
+        axes, shown, rows=[str(unit) for unit in units], columns=glossed(of, " " if narrow() else "\n", staggered=not narrow()), low=0,
         top=True,
     )
     scale_of(fig, axes, drawn, "mean of the unit")
@@ -187,6 +192,7 @@ def inside_units(data: Data, fig: Figure) -> None:
     if narrow():
         axes.set_aspect("auto")
         axes.tick_params(labelsize=6.5)
+        axes.tick_params(axis="x", labelrotation=90)
 
 
 @figure("inside_uses", width=5.2, height=2.9, narrow=(3.6, 2.9))
@@ -198,7 +204,7 @@ def inside_uses(data: Data, fig: Figure) -> None:
         axes.plot(range(len(uses)), uses[:, column], marker=marker, linestyle=line, label=label)
     axes.set_xticks(range(len(uses)))
     axes.set_xlabel("after layer (0: word and position)")
-    axes.set_ylabel("cosine of two 老")
+    axes.set_ylabel("cosine of two 老 (old)")
     axes.grid()
     axes.legend(loc="lower left")
 

@@ -37,6 +37,7 @@ sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE)]
 import cli
 
 HELPERS = ("architecture", "draw", "style", "sublayers")
+GLOSSES = HERE.parent / "lib/program/glosses.py"
 DRAWN = "drawn.json"
 
 
@@ -136,7 +137,7 @@ class Chapter:
     def __init__(self, source: Path, results: Path, out: Path) -> None:
         self.source, self.results, self.folder = source, results, out / source.stem
         version = metadata.version("matplotlib")
-        self.code = digest([source, *(HERE / f"{name}.py" for name in HELPERS)]) + version
+        self.code = digest([source, *(HERE / f"{name}.py" for name in HELPERS), GLOSSES]) + version
         path = self.folder / DRAWN
         known = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.figures: dict[str, Any] = known["figures"] if known.get("code") == self.code else {}

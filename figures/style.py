@@ -18,8 +18,9 @@ A chapter has one file `figures/NN_name.py`. It holds functions, one a figure, a
   `"C2"` green, `"C3"` purple, `"C4"` sky, `"C5"` amber, `"C6"` gray (color-blind-safe), or `ink()` for text and lines
   that matter, `muted()` for lines that help, `paper()` for the page, and `sequential()` and `diverging()` for color maps.
   Where color tells two things apart, let a label, a dash or a marker say it too.
-* No title in the figure: the caption on the page says what it is. Do label the axes, with units. Chinese text needs
-  nothing special.
+* No title in the figure: the caption on the page says what it is. Do label the axes, with units. Chinese words get their
+  glosses: `columns=glossed(words)` for labels such as "我" above "I" (`staggered=True` where columns are narrow), and
+  `rows=glossed(words, " ")` for "我 I".
 
 `data` reads what the chapter's program wrote with `--out`, here or for the record:
 
@@ -44,11 +45,17 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from glosses import glossed
 from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+__all__ = [
+    "Axes", "Data", "Figure", "FigureError", "arrow", "diverging", "figure", "glossed", "heat", "ink", "look", "muted",
+    "narrow", "panels", "paper", "scale", "sequential",
+]
 
 CJK_FONTS = (
     "WenQuanYi Micro Hei", "Noto Sans CJK SC", "Noto Sans SC", "Source Han Sans SC",

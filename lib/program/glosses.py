@@ -16,7 +16,7 @@ GLOSSES = {
     "个": "unit",  # a measure word: it stands between a number and what is counted, as in *one head of cattle*
     "好": "good", "老": "old", "很": "very", "的": "which",
     "朋友": "frie|nd", "女": "girl", "男": "boy", "老师": "tea|cher", "学生": "stu|dent", "孩子": "chi|ld",
-    "吗": "?", "你好": "hel|lo", "等": "wait", "等一下": "wait a bit", "汤姆": "Tom", "湯姆": "Tom",
+    "吗": "?", "你好": "hello", "等": "wait", "等一下": "wait a bit", "汤姆": "Tom", "湯姆": "Tom",
     "S": "start", "E": "end", "P": "pad",
 }
 LONGEST = max(map(len, GLOSSES))
@@ -62,12 +62,19 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def glossed(words: Sequence[str], between: str = "\n") -> list[str]:
-    """Labels for words of one character each, such as "我\\nI": two that are one word get half its gloss each."""
+def glossed(words: Sequence[str], between: str = "\n", *, staggered: bool = False) -> list[str]:
+    """Labels for words of one character each, such as "我\\nI": two that are one word get half its gloss each.
+
+    :param between: stands between a word and its gloss; a blank in labels of rows
+    :param staggered: puts every other gloss a line lower, for narrow columns
+    """
     labels: list[str] = []
     while (at := len(labels)) < len(words):
         count = longest(words, at)
         word = "".join(words[at : at + count])
         parts = halves(word) if count > 1 else [ALONE.get(word, "")]
-        labels += [f"{one}{between}{gloss}" if gloss else one for one, gloss in zip(words[at:], parts, strict=False)]
+        for one, gloss in zip(words[at:], parts, strict=False):
+            if staggered:
+                gloss = f" \n{gloss}" if len(labels) % 2 else f"{gloss}\n "
+            labels.append(f"{one}{between}{gloss}" if gloss else one)
     return labels

@@ -1,4 +1,4 @@
-"""Spelling of prose, comments and messages, in American English: "optimizer", "color", "neighbor"."""
+"""Spelling of prose, comments and messages, in American English: "optimizer", "color", "neighbor"; and glosses of Chinese words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "lib/program"))
+import glosses
+
 FOLDERS = ("bench", "chapters", "cmake", "docs", "figures", "lib", "tests")
 SUFFIXES = {".md", ".hpp", ".cpp", ".cuh", ".cu", ".js", ".py", ".toml", ".cmake", ".txt", ".sh"}
 # They hold what is refused.
 OWN = ("test_faults.py", "test_figures.py", "test_refused.py", "test_spelling.py")
 # Names in code, and words that a dictionary takes for others.
-NOT_MISSPELT = "arange,assertIn,biased,dur,ist,math,ot,sanitizers,warmup"
+NOT_MISSPELT = "arange,assertIn,biased,dur,ist,math,nd,ot,sanitizers,warmup"
 QUOTED = "initialised twice"  # words of others stay as they are
 
 
@@ -27,6 +30,11 @@ class Spelling(unittest.TestCase):
             capture_output=True, text=True, check=False, cwd=ROOT,
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, f"\n{done.stdout}{done.stderr}")
+
+    def test_every_chinese_word_of_pages_live_parts_and_small_corpora_has_a_gloss(self) -> None:
+        shown = ("docs/*.md", "docs/live/page/*.js", "chapters/*/*.md", "chapters/09_training/data/*.[ch]pp")
+        text = "\n".join(path.read_text(encoding="utf-8") for one in shown for path in sorted(ROOT.glob(one)))
+        self.assertEqual({word for word, gloss in glosses.pieces(text) if not gloss and glosses.HAN.search(word)}, set())
 
 
 if __name__ == "__main__":
