@@ -1,8 +1,7 @@
-"""The Transformer as boxes: with a chapter's own part marked, the figure `here` of chapters 1 to 10.
+"""The Transformer as boxes, for the front matter: each box has the number of its chapter, and the shapes of what flows are
+beside the lines.
 
-`figures/draw.py` draws it for every chapter that `MARKED` names. For the front matter nothing is marked:
-each box has the number of its chapter, and the shapes of what flows are beside the lines. Data flow from left to right, the
-encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
+Data flow from left to right, the encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
 """
 
 from __future__ import annotations
@@ -15,23 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 from style import arrow, ink, muted, narrow, paper
 
-__all__ = ["MARKED", "draw", "draw_labeled"]
+__all__ = ["draw"]
 
-#: What each chapter builds. A name that ends in a colon means a whole half.
-MARKED = {
-    "01_embedding": {"embedding"},
-    "02_positional_encoding": {"positions"},
-    "03_masks": {"self-attention", "masked self-attention", "cross-attention"},
-    "04_scaled_dot_product_attention": {"self-attention", "masked self-attention", "cross-attention"},
-    "05_multi_head_attention": {"self-attention", "masked self-attention", "cross-attention"},
-    "06_feed_forward": {"add & norm", "feed-forward"},
-    "07_encoder": {"encoder:"},
-    "08_decoder": {"decoder:"},
-    "09_training": {"linear, softmax", "loss"},
-    "10_greedy_decoding": {"linear, softmax", "next word"},
-}
-
-#: The chapter of each box, for the labeled picture.
+#: The chapter of each box.
 CHAPTER = {
     "embedding": "1", "positions": "2", "self-attention": "3–5", "masked self-attention": "3–5",
     "cross-attention": "3–5", "add & norm": "6", "feed-forward": "6", "linear, softmax": "9, 10",
@@ -56,9 +41,8 @@ class Place:
 class Plan:
     """Turns steps and halves into coordinates, for either shape of the figure."""
 
-    def __init__(self, axes: Axes, labeled: bool = False) -> None:
+    def __init__(self, axes: Axes) -> None:
         self.axes = axes
-        self.labeled = labeled
         self.upright = narrow()
         self.width, self.height = (2.6, 0.66) if self.upright else (0.86, 0.92)
 
@@ -67,31 +51,27 @@ class Plan:
         along += (0.35 if self.upright else 0.2) * (place.step > len(DECODER) + 0.5)
         return (3.2 * place.half, along) if self.upright else (along, -1.9 * place.half)
 
-    def box(self, text: str, place: Place, marked: bool) -> None:
+    def box(self, text: str, place: Place) -> None:
         x, y = self.at(place)
         name = text
         self.axes.add_patch(FancyBboxPatch(
             (x - self.width / 2, y - self.height / 2), self.width, self.height,
-            boxstyle="round,pad=0,rounding_size=0.1", linewidth=2.2 if marked else 0.8,
-            edgecolor="C1" if marked else muted(), facecolor=paper(), zorder=3,
+            boxstyle="round,pad=0,rounding_size=0.1", linewidth=0.8,
+            edgecolor=muted(), facecolor=paper(), zorder=3,
         ))
         if not self.upright:
             for old, new in ((" & ", " &\n"), ("-", "-\n"), (" self", "\nself"), (", ", ",\n"), ("bedd", "bed-\nd")):
                 text = text.replace(old, new)
         self.axes.text(
             x, y, text, ha="center", va="center", fontsize=7.6 if self.upright else 7.0, color=ink(),
-            zorder=4, fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal",
-            linespacing=1.05,
+            zorder=4, fontfamily="DejaVu Sans", linespacing=1.05,
         )
-        if self.labeled:
-            corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
-            self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0 if self.upright else 7.0,
-                           color=muted(), zorder=4)
+        corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
+        self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0 if self.upright else 7.0,
+                       color=muted(), zorder=4)
 
     def shapes(self) -> None:
         """The shapes of the tensors, beside their lines."""
-        if not self.labeled:
-            return
         memory, end = "memory [B, Ls, d_model]", len(DECODER)
         if self.upright:
             texts = [
@@ -108,64 +88,52 @@ class Plan:
         for text, (x, y), side in texts:
             self.axes.text(x, y, text, ha=side, va="center", fontsize=6.8, color=muted(), zorder=4)
 
-    def word(self, text: str, place: Place, marked: bool = False) -> None:
+    def word(self, text: str, place: Place) -> None:
         x, y = self.at(place)
         self.axes.text(
             x, y, text, ha="center", va="center", fontsize=7.6, color=ink(), zorder=4,
-            fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal", linespacing=1.05,
+            fontfamily="DejaVu Sans", linespacing=1.05,
         )
 
-    def line(self, *places: Place, marked: bool = False) -> None:
+    def line(self, *places: Place) -> None:
         """A line through all the places, with an arrowhead at the last."""
         points = [self.at(place) for place in places]
-        color, width = ("C1", 2.0) if marked else (muted(), 0.9)
+        color, width = muted(), 0.9
         for start, end in itertools.pairwise(points):
             self.axes.plot(*zip(start, end, strict=True), color=color, linewidth=width,
                            solid_capstyle="round", zorder=2)
         arrow(self.axes, points[-2], points[-1], color, width, zorder=2)
 
-    def frame(self, text: str, first: Place, last: Place, marked: bool) -> None:
+    def frame(self, text: str, first: Place, last: Place) -> None:
         (x0, y0), (x1, y1) = self.at(first), self.at(last)
         along, across = (0.46, 0.16) if self.upright else (0.55, 0.22)
         dx, dy = (self.width / 2 + across, along) if self.upright else (along, self.height / 2 + across)
         self.axes.add_patch(FancyBboxPatch(
             (min(x0, x1) - dx, min(y0, y1) - dy), abs(x1 - x0) + 2 * dx, abs(y1 - y0) + 2 * dy,
-            boxstyle="round,pad=0,rounding_size=0.15", linewidth=2.2 if marked else 0.8,
-            linestyle="-" if marked else (0, (3, 2)), edgecolor="C1" if marked else muted(),
-            facecolor="none", zorder=1,
+            boxstyle="round,pad=0,rounding_size=0.15", linewidth=0.8,
+            linestyle=(0, (3, 2)), edgecolor=muted(), facecolor="none", zorder=1,
         ))
         x, y = (x0 - dx, y1 + dy + 0.1) if self.upright else (x0 - dx, y0 + dy + 0.08)
-        self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(),
-                       fontfamily="DejaVu Sans", fontweight="bold" if marked else "normal")
-        if self.labeled:
-            self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
-                           fontsize=6.0 if self.upright else 7.0, color=muted())
+        self.axes.text(x, y, text, ha="left", va="bottom", fontsize=7.6, color=ink(), fontfamily="DejaVu Sans")
+        self.axes.text(max(x0, x1) + dx, y, CHAPTER[text.split()[0]], ha="right", va="bottom",
+                       fontsize=6.0 if self.upright else 7.0, color=muted())
 
 
-def draw(fig: Figure, chapter: str) -> None:
-    """The figure `here` of a chapter."""
-    _draw(fig, MARKED[chapter], labeled=False)
-
-
-def draw_labeled(fig: Figure) -> None:
-    """The figure with nothing marked, but with chapters and shapes."""
-    _draw(fig, set(), labeled=True)
-
-
-def _draw(fig: Figure, marked: set[str], *, labeled: bool) -> None:
+def draw(fig: Figure) -> None:
+    """The figure `architecture` of the front matter."""
     axes = fig.subplots()
     axes.set_axis_off()
-    plan = Plan(axes, labeled)
+    plan = Plan(axes)
     edge = plan.height / 2 if plan.upright else plan.width / 2
     for half, (parts, words) in enumerate([(ENCODER, "source"), (DECODER, "target,\nshifted")]):
         plan.word(words, Place(0, half))
         plan.line(Place(0.3 if plan.upright else 0.4, half), Place(1 - edge, half))
         for step, part in enumerate(parts, 1):
-            plan.box(part, Place(step, half), part in marked)
+            plan.box(part, Place(step, half))
             if step < len(parts):
                 plan.line(Place(step + edge, half), Place(step + 1 - edge, half))
         name = ["encoder", "decoder"][half]
-        plan.frame(f"{name} × N", Place(3, half), Place(len(parts), half), f"{name}:" in marked)
+        plan.frame(f"{name} × N", Place(3, half), Place(len(parts), half))
     # The encoder's output, which every decoder layer reads.
     top, cross = len(ENCODER), DECODER.index("cross-attention") + 1
     if plan.upright:
@@ -176,20 +144,9 @@ def _draw(fig: Figure, marked: set[str], *, labeled: bool) -> None:
                   Place(cross, 0.5), Place(cross, 1 - 0.46 / 1.9))
     end = len(DECODER)
     plan.line(Place(end + edge, 1), Place(end + 1 - edge, 1))
-    plan.box("linear, softmax", Place(end + 1, 1), "linear, softmax" in marked)
+    plan.box("linear, softmax", Place(end + 1, 1))
     plan.line(Place(end + 1 + edge, 1), Place(end + (1.62 if plan.upright else 1.66), 1))
-    if "loss" in marked:
-        plan.word("loss", Place(end + (1.85 if plan.upright else 1.9), 1), True)
-    else:
-        plan.word("next word" if plan.upright else "next\nword",
-                  Place(end + (1.85 if plan.upright else 1.95), 1), "next word" in marked)
-    if "next word" in marked:  # it goes back in as the newest target word
-        if plan.upright:
-            plan.line(Place(end + 1.85, 1.28), Place(end + 1.85, 1.5), Place(0, 1.5),
-                      Place(0, 1.22), marked=True)
-        else:
-            plan.line(Place(end + 1.95, 1.17), Place(end + 1.95, 1.5), Place(0, 1.5),
-                      Place(0, 1.17), marked=True)
+    plan.word("next word" if plan.upright else "next\nword", Place(end + (1.85 if plan.upright else 1.95), 1))
     plan.shapes()
     if plan.upright:
         axes.set(xlim=(-1.6, 5.1), ylim=(-0.4, end + 2.6))

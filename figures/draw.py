@@ -5,7 +5,7 @@
 
 calls every function of figures/NN_name.py that `@figure` names (figures/style.py says how to write one), and writes
 OUT/NN_name/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg and NAME.narrow.dark.svg of a figure that has a
-shape for phones. Chapters 1 to 10 get the figure `here` from figures/architecture.py as well. Only those figures are
+shape for phones. Chapters 1 to 10 get the figure `here` from figures/strip.py as well. Only those figures are
 drawn whose code or data have changed since: OUT/NN_name/drawn.json remembers both. A file whose content would not
 change is left alone, so that pages are not rendered again; figures that no longer exist are removed.
 """
@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE)]
 
 import cli
 
-HELPERS = ("architecture", "draw", "style", "sublayers")
+HELPERS = ("architecture", "draw", "strip", "style", "sublayers")
 GLOSSES = HERE.parent / "lib/program/glosses.py"
 DRAWN = "drawn.json"
 
@@ -63,17 +63,15 @@ def digest(paths: Iterable[Path]) -> str:
 
 def load(source: Path) -> None:
     """Fill style.drawings with the chapter's figures."""
-    import architecture
+    import strip
     import style
 
     style.drawings.clear()
     spec = importlib.util.spec_from_file_location(f"figures_{source.stem}", source)
     assert spec is not None and spec.loader is not None
     spec.loader.exec_module(importlib.util.module_from_spec(spec))
-    if source.stem in architecture.MARKED:
-        style.figure("here", width=7.4, height=2.75, narrow=(3.7, 5.2))(
-            lambda data, fig: architecture.draw(fig, source.stem)
-        )
+    if source.stem in strip.MARKED:
+        style.figure("here", **strip.SIZES)(lambda data, fig: strip.draw(fig, source.stem))
     if not style.drawings:
         raise style.FigureError("no function is decorated with @figure")
 

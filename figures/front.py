@@ -8,4 +8,4 @@ from style import Data, Figure, figure
 
 @figure("architecture", width=7.4, height=3.0, narrow=(3.7, 5.6))
 def whole(data: Data, fig: Figure) -> None:
-    architecture.draw_labeled(fig)
+    architecture.draw(fig)

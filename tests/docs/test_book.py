@@ -207,6 +207,12 @@ class Rendered(Case):
         assert folded is not None
         self.assertEqual(folded.group(1), "The kernel once more")
 
+    def test_a_header_is_folded_and_one_that_the_page_is_about_is_not(self) -> None:
+        title = "Declaration in attention.hpp: weights"
+        self.assertIn(f"<details><summary>{title}</summary>", self.page)
+        other = (self.good.html / WORKBENCH).with_suffix(".html").read_text(encoding="utf-8")
+        self.assertEqual(re.findall("<summary>(.*?)</summary>", other), ["Declaration in tensor.hpp: tensor"])
+
     def test_a_derivation_numbers_its_equalities(self) -> None:
         found = re.search(r'<div class="box derivation.*?class="eqno">\((\d+)\)', self.page, re.DOTALL)
         self.assertIsNotNone(found)

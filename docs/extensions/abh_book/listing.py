@@ -19,6 +19,8 @@ by name:
 That is one line on the page, with a link for each file, or for each of the parts after the colon (commas
 separate them). A file without parts is only pointed at: what teaches in it must still be shown.
 
+On a chapter's page a header is folded by itself, unless it stands in a fold, or `:open:` says that its code is what the page is about.
+
 A part that another page shows can be quoted, for instance a plain way beside its fast one. A
 quotation is marked as one and does not count as a second showing:
 
@@ -102,7 +104,7 @@ def highlighted(source: weave.Source) -> tuple[str, ...]:
 
 
 class listing(nodes.General, nodes.Element):
-    """Attributes: file, part, first, last, code (HTML), fold, quote."""
+    """Attributes: file, part, first, last, code (HTML), fold, open, quote."""
 
 
 class Sourced(SphinxDirective):
@@ -142,6 +144,7 @@ class Listing(Sourced):
     option_spec: ClassVar[dict[str, Any]] = {
         "part": directives.unchanged_required,
         "fold": directives.unchanged_required,
+        "open": directives.flag,
         "quote": directives.flag,
     }
 
@@ -165,12 +168,22 @@ class Listing(Sourced):
         node = listing(
             file=source.name, part=part.name, first=part.first, last=part.last,
             code="".join(highlighted(source)[part.first - 1 : part.last]),
-            fold=self.options.get("fold", ""), quote=quote,
+            fold=self.options.get("fold", ""), open="open" in self.options, quote=quote,
         )
         slug = f"{'quote-' if quote else ''}{posixpath.basename(source.name)}-{part.name}".lower()
         node["ids"].append(nodes.make_id(slug.replace(".", "-")))
         self.set_source_info(node)
         return [node]
+
+
+def fold_headers(app: Sphinx, doctree: nodes.document) -> None:
+    """Declarations are a click away: an idea is in the lines that compute."""
+    for node in doctree.findall(listing) if app.env.docname.startswith("chapters/") else ():
+        outer = node.parent
+        while outer is not None and not (isinstance(outer, nodes.Element) and outer.tagname == "fold"):
+            outer = outer.parent
+        if node["file"].endswith(".hpp") and not (node["fold"] or node["open"] or outer):
+            node["fold"] = f"Declaration in {posixpath.basename(node['file'])}: {node['part']}"
 
 
 class left_out(nodes.General, nodes.Element):
@@ -349,5 +362,6 @@ def setup(app: Sphinx) -> None:
     app.add_directive("source", Source)
     shown.connect(app)
     left.connect(app)
+    app.connect("doctree-read", fold_headers)
     app.connect("env-updated", check_coverage)
     app.connect("html-collect-pages", source_pages)

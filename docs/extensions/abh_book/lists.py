@@ -89,9 +89,8 @@ def note_items(app: Sphinx, doctree: nodes.document) -> None:
         if isinstance(node, list_of):
             found.append(Item(LIST))
         elif isinstance(node, plot):
-            caption = next(iter(node.findall(nodes.paragraph)), None)
-            title = first_sentence(caption) if caption else [nodes.Text(node["alt"])]
-            found.append(Item("figures", node["ids"][0], title))
+            if caption := next(iter(node.findall(nodes.paragraph)), None):  # the strips below the titles have none
+                found.append(Item("figures", node["ids"][0], first_sentence(caption)))
         elif isinstance(node, nodes.container) and "box" in node["classes"]:
             kind = f"{node['classes'][1]}s"
             name = next((n for n in node.findall(nodes.inline) if "box-name" in n["classes"]), None)
