@@ -44,6 +44,7 @@ from sphinx.writers.html5 import HTML5Translator
 from .by_page import ByPage
 from .origin import origins, said_of_run
 from .results import ResultError, key_of, note_shown, parsed, run_file
+from .zh import words
 
 logger = logging.getLogger(__name__)
 BOUNDED = re.compile(r"(.*?)(\s+usually)?((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
@@ -199,7 +200,7 @@ class Value(SphinxRole):
         node["varies"] = bool(entry.get("varies"))
         node["disturbed"] = bool(entry.get("disturbed"))
         node["unmet"] = " ".join(unmet)
-        node += [nodes.Text(text)] if isinstance(entry["value"], str) else typeset(text)
+        node += words(text) if isinstance(entry["value"], str) else typeset(text)
         return [node], []
 
 

@@ -23,14 +23,19 @@ class glossed(nodes.inline):
     """A word; attribute: gloss."""
 
 
+def words(text: str) -> list[nodes.Node]:
+    """The text, its Chinese words with glosses; one without Chinese as it is."""
+    pieces = glosses.pieces(text) if glosses.HAN.search(text) else [(text, "")]
+    return [glossed("", word, gloss=gloss) if gloss else nodes.Text(word) for word, gloss in pieces]
+
+
 class Chinese(SphinxRole):
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         self.env.note_dependency(glosses.__file__)
-        found: list[nodes.Node] = []
-        for word, gloss in glosses.pieces(self.text):
-            if not gloss and glosses.HAN.search(word):
+        found = words(self.text)
+        for word in found:
+            if isinstance(word, nodes.Text) and glosses.HAN.search(word):
                 logger.warning("zh `%s`: lib/program/glosses.py has no gloss for %s", self.text, word, location=self.get_location())
-            found.append(glossed("", word, gloss=gloss) if gloss else nodes.Text(word))
         return found, []
 
 
