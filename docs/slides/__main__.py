@@ -165,6 +165,9 @@ class Deck:
         """Show what can be shown of a section or of a box, and say the rest."""
         for child in part.find_all(lambda element: element.name != "section", recursive=False):
             names = child.get("class", [])
+            if {"live", "stage"} & set(names):
+                self.read(child, heading)
+                continue
             if "box" in names:
                 self.current = None
                 title = child.find(class_="box-title").extract()

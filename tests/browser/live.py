@@ -3,7 +3,7 @@
     tests/browser/run.py live [--only attention]
 
 Each part has a script here, live/PART.js, which makes every kind of input to `part` with the functions of use.js, and
-throws an Error if something is not shown. All calls that the part then made of the book's code, with what went in and
+throws an Error if something is not shown. Then the right answer of each task is opened. All calls that the part then made of the book's code, with what went in and
 what came out, are made again by build/book/tests/live_layers or live_transformer, which are compiled from the same
 files for this processor: numbers may differ by 1e-5 of the largest of their group, in double precision by 1e-10, all else must be equal. In
 Chromium, in light and dark and at both widths, from the disk and from a server on the loopback address, axe-core looks at
@@ -51,6 +51,13 @@ RUN = """(async () => {
   await (async () => {
     %(script)s
   })();
+  for (const task of all(".task")) {
+    const before = part.stage.innerHTML, [right, ...more] = task.querySelectorAll("details.right");
+    demand(right && !more.length, "a task has one right answer");
+    right.open = true;
+    await until("what a task asks about", () => right.querySelector(".computed"));
+    demand(part.stage.innerHTML !== before, "a task shows nothing else than before");
+  }
   return live.log;
 })().then((log) => { window.liveResult = JSON.stringify({ log }); },
           (error) => { window.liveResult = JSON.stringify({ error: String(error && error.stack || error) }); });
@@ -138,9 +145,9 @@ LOOK = """async ([part, axe, rules]) => {
     return wrong;
   }
   if (document.scrollingElement.scrollWidth > innerWidth) wrong.push("the page scrolls sideways");
-  const room = parseFloat(getComputedStyle(element).minHeight) || 0;
-  if (element.constructor.eager && !window.liveUsed && element.offsetHeight > room + 2)
-    wrong.push(`it is ${element.offsetHeight} px high, but has ${room} before it starts`);
+  const room = parseFloat(getComputedStyle(element.stage).minHeight) || 0;
+  if (element.constructor.eager && !window.liveUsed && element.stage.offsetHeight > room + 2)
+    wrong.push(`it is ${element.stage.offsetHeight} px high, but has ${room} before it starts`);
   if (!window.axe) (0, eval)(axe);
   const { violations } = await window.axe.run(element, { runOnly: { type: "tag", values: rules }, preload: false });
   for (const { id, nodes } of violations) wrong.push(`${id}: ${nodes.length} times, first ${nodes[0].target}`);

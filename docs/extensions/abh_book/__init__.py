@@ -11,7 +11,7 @@
 | `plot`    | directive `plot`: a figure                                                     |
 | `live`    | directive `live`: parts of a page that run the book's own code                 |
 | `origin`  | when and where the runs took place, said at the end of each page               |
-| `boxes`   | directives `question`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
+| `boxes`   | directives `question`, `task`, `mistake`, `checked`, `derivation`, `gradients`, `fold` |
 | `cards`   | directives `card`, a chapter on one screen, and `cards`, all of them            |
 | `exercises` | directives `exercises`, all that the judge knows, and `exercise`             |
 | `zh`      | role `zh`: Chinese words with glosses                                          |

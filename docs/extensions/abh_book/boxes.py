@@ -1,4 +1,4 @@
-"""Directives `question`, `mistake`, `checked`, `derivation`, `gradients` and `fold`.
+"""Directives `question`, `task`, `mistake`, `checked`, `derivation`, `gradients` and `fold`.
 
     ````{question} All scores of a row grow by 5. What happens to its attention weights?
     - [ ] They grow.
@@ -12,6 +12,16 @@
 
 Two to four answers, one of them right, each with a reply, which opens with a click; no script is needed.
 In the EPUB and the PDF the replies stand at the end of the page.
+
+    ````{task} Let 一 ask instead of 好. At which word will it look most?
+    :show: {"row": 2}
+    - [ ] ...
+
+      ...
+    ````
+
+is a question in a `live` part, which has the answer: with a script, opening one puts the part into the state of `:show:`, and
+the reply ends with what the part then computes. Which states there are is said by `pose` in docs/live/page/PART.js.
 
     ````{mistake} Scaling after the mask
     The wrong code, what it does to the numbers, and `the name of the test that catches it`.
@@ -47,11 +57,14 @@ with `:=` and needs none.
 from __future__ import annotations
 
 import html
+import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any, ClassVar
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
@@ -59,6 +72,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
 from .results import chapter_of
+from .zh import words
 
 logger = logging.getLogger(__name__)
 TWIN = re.compile(r'^@twin\("([^"]+)"', re.MULTILINE)
@@ -90,7 +104,7 @@ def found_in(env: BuildEnvironment, folder: Path, files: str, pattern: re.Patter
 
 
 class Titled(SphinxDirective):
-    """A box whose argument is its title."""
+    """A box whose argument is its title. Chinese in it has its glosses without a role, which needs backticks."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -98,6 +112,7 @@ class Titled(SphinxDirective):
 
     def titled(self, kind: str, label: str) -> tuple[nodes.container, list[nodes.system_message]]:
         title, messages = self.parse_inline(self.arguments[0].strip())
+        title = [piece for part in title for piece in (words(part) if isinstance(part, nodes.Text) else [part])]
         node = box(kind, label, title, f"{kind}-{self.arguments[0]}")
         node += self.parse_content_to_nodes()
         self.set_source_info(node)
@@ -164,8 +179,10 @@ class answer_text(nodes.General, nodes.TextElement):
 
 
 class Question(Titled):
+    label = "Question"
+
     def run(self) -> list[nodes.Node]:
-        node, messages = self.titled("question", "Question")
+        node, messages = self.titled("question", self.label)
         where = self.get_location()
         asked = next((child for child in node.children if isinstance(child, nodes.bullet_list)), None)
         items = list(asked.children) if asked is not None else []
@@ -190,6 +207,36 @@ class Question(Titled):
         if asked is not None:
             node.replace(asked, answers)
         return [node, *messages]
+
+
+class task(nodes.container):
+    """A question's box. Attribute: show, a state of the live part around it."""
+
+
+class Task(Question):
+    label = "Predict, then look"
+    option_spec: ClassVar[dict[str, Any]] = {"show": directives.unchanged_required}
+
+    def run(self) -> list[nodes.Node]:
+        [question, *messages] = super().run()
+        try:
+            state = json.loads(self.options.get("show", ""))
+        except ValueError:
+            state = None
+        if not isinstance(state, dict):
+            logger.warning('task: the option :show: must be a JSON object, such as {"row": 2}', location=self.get_location())
+        node = task("", *question.children, show=json.dumps(state, ensure_ascii=False))
+        node["ids"], node["classes"] = question["ids"], [*question["classes"], "task"]
+        self.set_source_info(node)
+        return [node, *messages]
+
+
+def visit_task(self: HTML5Translator, node: task) -> None:
+    self.body.append(self.starttag(node, "div", CLASS="docutils", **{"data-show": node["show"]}))
+
+
+def depart_task(self: HTML5Translator, node: task) -> None:
+    self.body.append("</div>\n")
 
 
 def visit_answer(self: HTML5Translator, node: answer) -> None:
@@ -287,6 +334,8 @@ def setup(app: Sphinx) -> None:
     app.add_node(answer, html=(visit_answer, depart_answer))
     app.add_node(answer_text, html=(visit_answer_text, depart_answer_text))
     app.add_directive("question", Question)
+    app.add_node(task, html=(visit_task, depart_task))
+    app.add_directive("task", Task)
     app.add_directive("derivation", Derivation)
     app.add_directive("gradients", Gradients)
     app.add_node(fold, html=(visit_fold, depart_fold))

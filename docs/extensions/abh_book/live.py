@@ -1,13 +1,16 @@
 """Directive `live`: a part of the page that runs the book's own code.
 
-    ````{live} attention
+    `````{live} attention
+    ````{task} ...
+    ````
     ```{plot} weights
     :alt: ...
     ```
-    ````
+    `````
 
 becomes `<abh-attention>`, which docs/live/page/attention.js defines. What stands in it is shown where there is no
-script, until the part runs, in print, and in the EPUB and the PDF, which have it alone.
+script, until the part runs, in print, and in the EPUB and the PDF, which have it alone. Tasks (see `boxes`) come first and
+stay.
 The scripts of docs/live/page, the recorded modules and the weights of the grammar's models (with position codes and without,
 from this build if it has trained them, else the recorded ones) come to _static/live, and each page loads those that it needs.
 """
@@ -22,12 +25,14 @@ import struct
 from pathlib import Path
 from typing import Any
 
+import glosses
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
 
+from .boxes import task
 from .by_page import ByPage
 
 logger = logging.getLogger(__name__)
@@ -52,8 +57,10 @@ class Live(SphinxDirective):
             logger.warning("live: there is no docs/live/page/%s.js", part, location=self.get_location())
             return []
         shown(self.env).setdefault(self.env.docname, set()).add(part)
-        node = live(part=part)
-        node += self.parse_content_to_nodes()
+        node, stage = live(part=part), nodes.container(classes=["stage"])
+        for child in self.parse_content_to_nodes():
+            (node if isinstance(child, task) else stage).append(child)
+        node += stage
         return [node]
 
 
@@ -67,12 +74,18 @@ def depart_live(self: HTML5Translator, node: live) -> None:
         self.body.append(f'</abh-{node["part"]}>\n')
 
 
+def check_tasks(app: Sphinx, doctree: nodes.document) -> None:
+    for node in doctree.findall(task):
+        if not isinstance(node.parent, live):
+            logger.warning("task: it stands in no live part; a question would do", location=node)
+
+
 def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     parts = sorted(shown(app.env).get(page, ()))
     if not parts or app.builder.name != "html":
         return
     app.add_css_file("live/live.css")
-    for name in ("live", *parts):
+    for name in ("live", "glosses", *parts):
         app.add_js_file(f"live/{name}.js", loading_method="defer")
 
 
@@ -103,6 +116,9 @@ def copy_scripts(app: Sphinx, error: Exception | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in [*(HERE / "page").iterdir(), *(Path(app.config.abh_root) / "recorded" / "live").glob("*.js")]:
         shutil.copy2(path, out / path.name)
+    whole = {word: glosses.halves(word) for word in glosses.GLOSSES if len(word) > 1}
+    tables = f"live.glosses = {json.dumps(whole, ensure_ascii=False)};\nlive.alone = {json.dumps(glosses.ALONE, ensure_ascii=False)};\n"
+    (out / "glosses.js").write_text(f'"use strict";\n{tables}', encoding="utf-8")
     for script, name in CHECKPOINTS.items():
         packed = base64.b64encode(gzip.compress(weights(app, name), 9, mtime=0)).decode()
         (out / f"{script}.js").write_text(f'"use strict";\nlive.{script} = "{packed}";\n')
@@ -112,5 +128,6 @@ def setup(app: Sphinx) -> None:
     app.add_node(live, html=(visit_live, depart_live))
     app.add_directive("live", Live)
     shown.connect(app)
+    app.connect("doctree-read", check_tasks)
     app.connect("html-page-context", add_scripts)
     app.connect("build-finished", copy_scripts)

@@ -15,9 +15,10 @@ class AbhAttention extends LivePart {
     this.scale = slider("scale", { min: 0, max: 3, step: 1 / 16, value: 0.5 }, (x) => `${x}`, (x) => this.update(`Scale ${x}`));
     this.fill = slider("fill of hidden scores", { min: 0, max: fills.length - 1, step: 1, value: 0 }, filled,
       (x) => this.update(`Fill ${filled(x)}`));
+    this.asks = choice("asking word", named(this.words).map((word, i) => [i, word]), () => this.ask());
     const forward = this.forward(), backward = this.backward();
     body.append(
-      make("div", { class: "bar" }, this.scale.row, this.fill.row),
+      make("div", { class: "bar" }, this.asks.row, this.scale.row, this.fill.row),
       make("div", { class: "bar" }, press("scale 1/√dₖ", () => this.set(this.scale, 0.5, "Scale 0.5")),
         press("hide nothing", () => this.hide(() => false, "Nothing is hidden")),
         press("hide P", () => this.hide((i, j) => j === 7, "P is hidden")),
@@ -75,7 +76,7 @@ class AbhAttention extends LivePart {
   }
   /** The weights: a click hides a key from a query, or shows it; a click on a key's head, from all queries. */
   map() {
-    const all = (j) => press(this.words[j], () => {
+    const names = labels(this.words), all = (j) => press(names[j], () => {
       const hide = !this.mask.every((hidden, at) => at % 8 !== j || hidden);
       this.hide((i, k) => (k === j ? hide : this.mask[8 * i + k] === 1), `${this.words[j]} is ${hide ? "hidden from" : "shown to"} all`);
     }, { class: "key", "aria-label": `${this.words[j]}, for all queries` });
@@ -90,6 +91,35 @@ class AbhAttention extends LivePart {
     return box;
   }
 
+  /** @param state  `row`, the word that asks; `causal`, whether the future is hidden; `scale`; `fill`, from 0, minus 10⁹, to 8, zero */
+  pose({ row = 4, causal = false, scale = 0.5, fill = 0 }) {
+    this.again("");
+    this.asks.select.value = `${row}`;
+    slide(this.scale, scale);
+    slide(this.fill, fill);
+    this.mark();
+    this.hide((i, j) => j === 7 || (causal && j > i), causal ? "P and the future are hidden" : "P is hidden");
+    return this.looks();
+  }
+  ask() {
+    this.mark();
+    this.say(`Now ${this.looks()}`);
+  }
+  /** Marks the row of the word that asks. */
+  mark() {
+    for (const name of ["scores", "weights", "y"]) {
+      const rows = this.cells[name][0].closest("tbody").children;
+      [...rows].forEach((row, i) => row.classList.toggle("asks", i === this.row));
+    }
+  }
+  get row() {
+    return Number(this.asks.select.value);
+  }
+  /** Where the word that asks looks. */
+  looks() {
+    const best = this.words.map((word, j) => [this.weights[8 * this.row + j], word]).sort((a, b) => b[0] - a[0]).slice(0, 3);
+    return `${this.words[this.row]} looks at ${best.map(([weight, word]) => `${word} ${shown(weight)}`).join(", ")}.`;
+  }
   set({ input }, value, said) {
     input.value = `${value}`;
     input.say();
@@ -103,6 +133,8 @@ class AbhAttention extends LivePart {
     this.input = { ...Object.fromEntries(Object.entries(this.example).map(([name, x]) => [name, [...x]])), dy: Array.from({ length: 16 }, (_, i) => (i < 14 ? i % 2 : 0)) };
     for (const [name, numbers] of Object.entries(this.input)) numbers.forEach((x, at) => (this.cells[name][at].value = `${x}`));
     reset(this.scale, this.fill);
+    this.asks.select.value = "4";
+    this.mark();
     this.hide((i, j) => j === 7, said);
   }
 
@@ -136,8 +168,7 @@ class AbhAttention extends LivePart {
         cell.setAttribute("aria-label", `${this.words[at >> 3]} gives ${this.words[at % 8]} ${shown(x)}${this.mask[at] ? ", hidden" : ""}`);
       });
     }
-    const best = this.words.map((word, j) => [this.weights[32 + j], word]).sort((a, b) => b[0] - a[0]).slice(0, 3);
-    if (said) this.say(`${said}. Now 好 looks at ${best.map(([weight, word]) => `${word} ${shown(weight)}`).join(", ")}.`);
+    if (said) this.say(`${said}. Now ${this.looks()}`);
   }
   compare() {
     const result = this.layers.call("attention_check", ...this.given);

@@ -24,6 +24,16 @@ class AbhHeads extends LivePart {
       this.say(error.message);
     }
   }
+  /** @param state  `sentence`, `layer` and `head` (from 0, or "mean"), and `row`, the word that asks */
+  async pose({ sentence = live.sentences[1], layer = 0, head = 0, row }) {
+    this.sentence.value = sentence;
+    await this.look();
+    this.maps.set({ layer, head });
+    this.say(`Shown: ${this.maps.title}.`);
+    if (row === undefined) return `${this.maps.title}.`;
+    this.maps.tell(row);
+    return `in ${this.maps.title}, ${this.maps.told(row)}.`;
+  }
   async look() {
     const { source, maps } = await this.model.call("next", { words: this.sentence.value, prefix: [] });
     const words = source.map((id) => this.about.source[id]);

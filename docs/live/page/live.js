@@ -199,14 +199,53 @@ const slider = (label, { min, max, step, value }, say, action) => {
   };
   return { input, row: make("span", { class: "slide" }, make("label", { for: id }, label, " ", text), input) };
 };
+/** Sets a slider, without the action that a reader's hand causes. */
+const slide = ({ input }, value) => {
+  input.value = `${value}`;
+  input.say();
+};
 const choice = (label, options, action) => {
   const select = make("select", {}, ...options.map(([value, text]) => make("option", { value: `${value}` }, text)));
   select.addEventListener("change", () => action(select.value));
   return { select, row: make("label", { class: "choice" }, `${label} `, select) };
 };
+// Chinese words with their glosses, from glosses.js -----------------------------------------------------
+
+const longest = (characters, at) =>
+  [4, 3, 2].find((n) => at + n <= characters.length && characters.slice(at, at + n).join("") in live.glosses) ?? 1;
+const zh = (word, gloss) => (gloss ? make("span", { class: "zh", "data-gloss": gloss }, word) : word);
+/** The glosses of words of one character each; two that are one word get half of its gloss each. */
+const glosses = (words) => {
+  const found = [];
+  for (let count; found.length < words.length;) {
+    const at = found.length, word = words.slice(at, at + (count = longest(words, at))).join("");
+    found.push(...(count > 1 ? live.glosses[word] : [live.alone[word] ?? ""]));
+  }
+  return found;
+};
+/** Such words as labels of rows or columns. */
+const labels = (words) => glosses(words).map((gloss, i) => zh(words[i], gloss));
+/** The same for a list to choose from, in which there is only text. */
+const named = (words) => glosses(words).map((gloss, i) => `${words[i]} ${gloss}`.trim());
+/** A text, its Chinese words with their glosses below them; one word's characters stay together. */
+const glossed = (text) =>
+  text.split(/(\p{Script=Han}(?: ?\p{Script=Han})*)/u).flatMap((run, i) => {
+    if (i % 2 === 0) return run ? [run] : [];
+    const characters = run.match(/\p{Script=Han}/gu), blank = run.includes(" ") ? " " : "", parts = [];
+    for (let at = 0, count; at < characters.length; at += count) {
+      const word = characters.slice(at, at + (count = longest(characters, at)));
+      const gloss = count > 1 ? live.glosses[word.join("")].join("").replaceAll("--", "") : live.alone[word[0]];
+      parts.push(...(at ? [blank] : []), zh(word.join(blank), gloss));
+    }
+    return parts;
+  });
+/** The glosses alone. */
+const meaning = (text) => glossed(text).map((part) => part.dataset?.gloss ?? part).join("");
+
 /** A table of cells. @param cell  makes the one of row i and column j. @return the table's box, and its cells, row by row */
 const grid = (title, rows, columns, cell) => {
-  const cells = [];
+  const cells = [], text = (name) => typeof name === "string";
+  [rows, columns] = [rows, columns].map((names) => (names.every(text) ? labels(names) : names));
   const body = rows.map((row, i) =>
     make("tr", {}, make("th", { scope: "row" }, row), ...columns.map((_, j) => {
       const inside = cell(i, j);
@@ -273,28 +312,41 @@ const picks = (picture, action) => {
 };
 
 /**
- * A live part. What stands in it in the page, a figure, is shown until the first result, in print, and where there is no
- * WebAssembly. A subclass has `start`, which builds and shows; `eager` ones start by themselves, others when a reader asks;
- * `keeps`: the figure stays.
+ * A live part. What stands on its stage in the page, a figure, is shown until the first result, in print, and where there is no
+ * WebAssembly; its caption stays. A subclass has `start`, which builds and shows; `eager` ones start by themselves, others when a
+ * reader asks; `keeps`: the figure stays. `pose`, where a page has tasks, puts the part into a state and returns what it then
+ * computes, a sentence for the reader; what the state leaves out is as at the start.
  */
 class LivePart extends HTMLElement {
   connectedCallback() {
     if (this.begun !== undefined) return;
     this.begun = null;
+    this.stage = this.querySelector(".stage");
     if (!live.supported) {
-      this.append(make("p", { class: "invitation" }, "With WebAssembly, this part runs the book's own code."));
+      this.stage.append(make("p", { class: "invitation" }, "With WebAssembly, this part runs the book's own code."));
       return;
     }
+    for (const task of this.querySelectorAll(".task"))
+      for (const answer of task.querySelectorAll("details.answer"))
+        answer.addEventListener("toggle", () => answer.open && this.answer(JSON.parse(task.dataset.show), answer));
     if (this.constructor.eager) this.begin();
     else {
       this.invitation = make("p", { class: "invitation" }, press(this.constructor.invitation, () => this.begin()));
-      this.append(this.invitation);
+      this.stage.append(this.invitation);
     }
+  }
+  /** Shows what a task asks about, and adds to the reply what comes out. */
+  async answer(state, answer) {
+    await this.begin();
+    if (!this.classList.contains("is-live")) return;
+    const line = answer.querySelector(".computed") ?? make("p", { class: "computed" });
+    line.replaceChildren("Computed here: ", ...glossed(await this.pose(state)));
+    answer.querySelector(".reply").append(line);
   }
   /** Starts, once. @return when it runs */
   begin() {
     this.begun ??= (async () => {
-      const figure = [...this.childNodes].filter((node) => node !== this.invitation);
+      const figures = [...this.stage.children].filter((node) => node !== this.invitation);
       const body = make("div", { class: "live-body" });
       this.said = make("p", { role: "status", class: "said" });
       const held = this.invitation?.contains(document.activeElement);
@@ -311,8 +363,13 @@ class LivePart extends HTMLElement {
         return;
       }
       this.invitation?.remove();
-      this.append(body, ...(body.contains(this.said) ? [] : [this.said]));
-      if (!this.constructor.keeps) for (const node of figure) if (node.nodeType === 1) node.classList.add("until-live");
+      this.stage.append(body, ...(body.contains(this.said) ? [] : [this.said]));
+      if (!this.constructor.keeps)
+        for (const figure of figures) {
+          const caption = figure.querySelector("figcaption");
+          for (const node of caption ? figure.children : [figure]) if (node !== caption) node.classList.add("until-live");
+          if (caption) this.stage.append(figure);
+        }
       if (held) body.querySelector("button, select, input[type=range]")?.focus();
       this.classList.add("is-live");
       this.dispatchEvent(new Event("live", { bubbles: true }));
@@ -322,7 +379,7 @@ class LivePart extends HTMLElement {
   /** For those who listen: what changed. */
   say(text) {
     clearTimeout(this.saying);
-    this.said.textContent = text;
+    this.said.replaceChildren(...glossed(text));
   }
   /** The same when the reader rests, not at each step of a drag. */
   sayLater(text) {

@@ -70,7 +70,7 @@ class HeadMaps {
   }
   /** The large map, still without numbers. Arrows lead from row to row. */
   table(rows, columns, kind) {
-    const names = rows.map((row, i) => press(row, () => this.pick?.(i, kind)));
+    const names = labels(rows).map((row, i) => press(row, () => this.pick?.(i, kind)));
     const { box, cells } = grid("", names, columns, () => make("td", { class: "number" }));
     Object.assign(this, { cells, names, rows: [...box.querySelectorAll("tbody tr")] });
     box.classList.add("map");
@@ -82,7 +82,7 @@ class HeadMaps {
     for (const event of ["pointerover", "focusin"])
       box.addEventListener(event, ({ target }) => {
         const i = this.rows.indexOf(target.closest("tr"));
-        if (i >= 0) this.note.textContent = this.told(i);
+        if (i >= 0) this.tell(i);
       });
     return box;
   }
@@ -103,6 +103,17 @@ class HeadMaps {
     const head = this.head === "mean" ? "mean of the heads" : `head ${this.head}`;
     return `${this.kinds[this.kind.select.value]}, layer ${+this.layer.select.value + 1}, ${head}`;
   }
+  tell(i) {
+    this.note.replaceChildren(...glossed(this.told(i)));
+  }
+  /** Shows the map of a kind, layer (from 0) and head; what is left out stays. */
+  set({ kind, layer, head } = {}) {
+    if (kind) this.kind.select.value = kind;
+    this.draw();
+    if (layer !== undefined) this.layer.select.value = `${layer}`;
+    this.head = head ?? this.head;
+    this.draw();
+  }
   /** Where a row looks. */
   told(i) {
     const { rows, columns } = this.labels[this.kind.select.value];
@@ -120,7 +131,7 @@ class HeadMaps {
     });
     const box = this.place.firstChild;
     box.scrollTop = this.rows[row].offsetTop - box.clientHeight / 2;
-    this.note.textContent = this.told(row);
+    this.tell(row);
   }
 }
 /** A map without words. */

@@ -58,6 +58,17 @@ class AbhNorm extends LivePart {
     x.forEach((number, j) => (this.cells.x[j].value = `${number}`));
     this.update(said);
   }
+  /** @param state  `x`, `dy`, the exponent `eps`, `gamma`, `beta`, and `backward`, whether to show the gradients */
+  pose({ x = [1, 1, 1, 5], dy = [1, 0, 0, 0], eps = -5, gamma = 1, beta = 0, backward = false }) {
+    this.again();
+    for (const [one, value] of [[this.eps, eps], [this.gamma, gamma], [this.beta, beta]]) slide(one, value);
+    this.dy = dy;
+    dy.forEach((number, j) => (this.cells.dy[j].value = `${number}`));
+    this.set(x);
+    this.querySelectorAll("[role=tab]")[+backward].click();
+    const numbers = (name) => this.cells[name].map((cell) => cell.textContent).join(", ");
+    return backward ? `dx is ${numbers("dx")}.` : `y is ${numbers("y")}.`;
+  }
   again(said) {
     reset(this.eps, this.gamma, this.beta);
     this.dy = [1, 0, 0, 0];

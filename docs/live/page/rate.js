@@ -28,6 +28,12 @@ class AbhRate extends LivePart {
     return x.toExponential(1).replace("-", "−");
   }
 
+  /** @param state  `peak`, `warmup` and `step` */
+  pose({ peak = 3e-4, warmup = 40, step = 100 }) {
+    for (const [one, value] of [[this.peak, peak], [this.warmup, warmup], [this.step, step]]) slide(one, value);
+    this.update();
+    return `at step ${step} the rate is ${AbhRate.short(this.rates[step - 1])}.`;
+  }
   get chosen() {
     return [this.peak, this.warmup, this.step].map(({ input }) => input.valueAsNumber);
   }

@@ -17,13 +17,14 @@ class AbhSearch extends LivePart {
     this.words.addEventListener("change", () => this.ask(this.words.value));
     this.beam = slider("beam", { min: 1, max: 8, step: 1, value: 4 }, (k) => `${k}`, search);
     this.penalty = slider("length penalty α", { min: 0, max: 2, step: 0.1, value: 1 }, (x) => x.toFixed(1), search);
+    this.read = make("p", { class: "note" });
     this.tree = make("div", { class: "part tree", tabIndex: 0, role: "group", "aria-label": "the tree" });
     this.found = make("ol", { class: "found" });
     this.greedy = make("p");
     this.rounds = make("div", { class: "part", tabIndex: 0, role: "group", "aria-label": "all prefixes" });
     body.append(
       make("div", { class: "bar" }, this.examples.row, this.words),
-      make("div", { class: "bar" }, this.beam.row, this.penalty.row),
+      this.read, make("div", { class: "bar" }, this.beam.row, this.penalty.row),
       this.tree,
       make("p", { class: "note" }, "Each line is as thick as its word is likely; under each word is the probability ",
         "of all words up to it. Dashed: leads to no hypothesis. E: a hypothesis, with its place in this list:"),
@@ -37,7 +38,15 @@ class AbhSearch extends LivePart {
   ask(text) {
     this.words.value = live.tidy(text).replace(/\p{Script=Han}(?=\p{Script=Han})/gu, "$& ");
     this.examples.select.value = this.words.value in AbhSearch.sentences ? this.words.value : "";
-    this.search();
+    return this.search();
+  }
+  /** @param state  `words`, the `beam` and the length `penalty` */
+  async pose({ words = "我 有 两 个", beam = 4, penalty = 1 }) {
+    slide(this.beam, beam);
+    slide(this.penalty, penalty);
+    await this.ask(words);
+    const [best] = this.hypotheses, said = ({ log_probability }) => AbhSearch.probability(log_probability);
+    return `the best is “${this.brief(best)}”, with probability ${said(best)}; greedy decoding finds “${this.brief(this.first)}”, with ${said(this.first)}.`;
   }
   /** Searches when the module is free, unless something else is wanted by then. */
   search() {
@@ -87,6 +96,8 @@ class AbhSearch extends LivePart {
         make("span", {}, `score ${shown(score, 3)}, probability ${AbhSearch.probability(log_probability)}`))));
     this.greedy.replaceChildren("Greedy decoding, a beam of 1, finds ", make("em", {}, this.brief(greedy)),
       `, with probability ${AbhSearch.probability(greedy.log_probability)}.`);
+    this.first = greedy;
+    this.read.replaceChildren(...glossed(this.words.value));
     this.table();
     this.tree.scrollLeft = 0;
     this.hypotheses = hypotheses;

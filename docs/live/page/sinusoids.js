@@ -22,6 +22,15 @@ class AbhSinusoids extends LivePart {
     body.append(...listings("positional-encoding-cpp-table"));
     this.update();
   }
+  /** @param state  `d_model`, `positions`, and the position `t`; `other`, a position whose dot product with it is told */
+  pose({ d_model = 16, positions = 100, t = 12, other = t }) {
+    slide(this.width, d_model);
+    slide(this.count, positions);
+    this.update();
+    this.pick(t);
+    return `the dot product of position ${t} is ${shown(this.dots[t])} with itself` +
+      (other === t ? "." : ` and ${shown(this.dots[other])} with ${other}.`);
+  }
   /** Shows the position that a place in a picture is. */
   pick(t) {
     this.at.input.value = `${Math.max(0, Math.floor(t * this.count.input.value))}`;
@@ -64,6 +73,7 @@ class AbhSinusoids extends LivePart {
     const row = this.table.subarray(t * columns, (t + 1) * columns), none = Array(rows).fill(0);
     // Attention's scores, with this row as the query, all rows as keys, and scale 1, are the dot products.
     const dots = this.layers.call("attention", 1, rows, columns, 1, 1, 0, row, this.table, none, 0, none).take(rows);
+    this.dots = dots;
     const most = dots[t], lowest = dots.indexOf(Math.min(...dots)), floor = Math.min(0, dots[lowest]);
     const x = (s) => 34 + ((s + 0.5) / rows) * 300, y = (dot) => 24 + ((most - dot) / (most - floor)) * 240;
     const points = [...dots].map((dot, s) => `${x(s).toFixed(1)},${y(dot).toFixed(1)}`);

@@ -10,7 +10,7 @@ class AbhSoftmax extends LivePart {
     // Attention with scale 1 gives q · k of all words, before they are divided by the root.
     this.example = this.layers.call("attention", 8, 8, 4, 2, 1, 0, q, k, v, v.map(() => 0), Array(64).fill(0)).take(64);
     this.words = this.layers.words.slice(0, 7);  // without the padding
-    const options = this.words.map((word, j) => [j, word]);
+    const options = named(this.words).map((word, j) => [j, word]);
     this.row = choice("scores of", options, () => this.again(`The scores of ${this.words[this.row.select.value]}`));
     const degrees = (x) => shown(AbhSoftmax.temperature(x));
     this.heat = slider("temperature", { min: -1, max: 1, step: 0.02, value: 0 }, degrees, () => this.update());
@@ -63,6 +63,21 @@ class AbhSoftmax extends LivePart {
     this.z = [...this.example.subarray(at, at + 7)];
     this.z.forEach((z, j) => (this.inputs[j].value = `${z}`));
     this.update(said);
+  }
+  /** @param state  `row`, whose scores, or the scores `z` themselves; the `temperature`; `of`, whose weight is the loss */
+  pose({ row = 4, z, temperature = 1, of = row }) {
+    this.row.select.value = `${row}`;
+    this.of.select.value = `${of}`;
+    this.cool(temperature);
+    this.again("As the task says");
+    if (z) {
+      this.z = [...z];
+      z.forEach((score, j) => (this.inputs[j].value = `${score}`));
+      this.update("As the task says");
+    }
+    const weights = this.weights.map((cell) => Number(cell.textContent)), most = Math.max(...weights);
+    const slopes = this.dz.map((cell) => cell.textContent), own = slopes[of];
+    return `the largest weight is ${shown(most, 3)}, at ${this.words[weights.indexOf(most)]}; dz of ${this.words[of]} is ${own}.`;
   }
   update(said) {
     const { words } = this, of = Number(this.of.select.value);

@@ -30,6 +30,13 @@ class AbhTour extends LivePart {
     this.go(this.step);
   }
 
+  /** @param state  `sentence` and `step`, from 0 */
+  async pose({ sentence = live.sentences[0], step = 0 }) {
+    this.sentence.select.value = sentence;
+    this.step = step;
+    await this.translate(sentence);
+    return `${sentence} becomes “${this.says.filter((word) => word !== "E").join(" ")}”.`;
+  }
   go(step) {
     this.step = step;
     this.training = null;

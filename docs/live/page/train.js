@@ -91,6 +91,16 @@ class AbhTrain extends LivePart {
       await this.steps(wish);
     });
   }
+  /** @param state  `corpus`, `optimizer`, `seed`, `warmup` and `rate`, a power of ten; training begins anew with these */
+  async pose({ corpus = "grammar", optimizer = "adam", seed = 1, rate = -3, warmup = 50 }) {
+    [this.corpus.select.value, this.optimizer.select.value, this.seed.value] = [corpus, optimizer, `${seed}`];
+    slide(this.rate, rate);
+    slide(this.warmup, warmup);
+    const { about } = this;
+    this.again();
+    while (this.wish && (this.about === about || !this.losses.length)) await new Promise((on) => setTimeout(on, 50));
+    return this.losses.length ? `the first loss is ${shown(this.losses[0])}; training goes on.` : "training was stopped.";
+  }
   /** The sentence to translate, and an empty map. */
   prepare() {
     const { unseen } = this.about;

@@ -191,6 +191,14 @@ class AbhTranslate extends LivePart {
     });
   }
 
+  /** @param state  `words`, the `step` (from 0), and the `kind`, `layer` and `head` of the map */
+  async pose({ words = live.sentences[0], step = 0, ...map }) {
+    if (this.file) await this.turn(() => this.open());
+    await this.turn(() => this.translate({ words }));
+    this.maps.set(map);
+    this.go(step, true);
+    return `${this.maps.told(step)}; the translation is “${AbhTranslate.join(this, this.run.ids)}”.`;
+  }
   show(run, at) {
     const { source, target } = run.about, sentence = run.source.map((id) => source[id]);
     run.taken = run.steps.map((_, t) => run.ids[t] ?? run.about.end);
