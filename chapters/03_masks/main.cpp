@@ -1,8 +1,8 @@
 #include <fmt/ranges.h>
 
-#include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chapters/03_masks/masks.hpp"
@@ -29,57 +29,114 @@ Ids number(const Words& sentences) {
             *next++ = ids.try_emplace(word, static_cast<std::int32_t>(ids.size())).first->second;
     return result;
 }
-// [softmax]
-/// The larger a score, the larger its weight; the weights sum to 1, and a hidden key's weight is 0.
-std::vector<double> masked_softmax(const std::vector<double>& scores,
-                                   const std::vector<int>& hidden) {
-    std::vector<double> weights;
-    double sum = 0;
-    for (std::size_t j = 0; j < scores.size(); ++j) {
-        weights.push_back(hidden[j] ? 0 : std::exp(scores[j]));
-        sum += weights.back();
-    }
-    for (double& weight : weights) weight /= sum;
-    return weights;
-}
-// [four scores]
-void show_softmax(Results& results) {
-    const std::vector<double> scores{1, 2, 3, 2};
-    const std::vector<std::pair<const char*, std::vector<int>>> masks{
-        {"no mask", {0, 0, 0, 0}}, {"pads hidden", {0, 0, 0, 1}}, {"future hidden", {0, 0, 1, 1}}};
-    section("Four scores and three masks");
-    fmt::print("{:14}      S      I   have      P\n{:14} {:6.3f}\n", "", "scores",
-               fmt::join(scores, " "));
-    Tensor all({3, 4});
-    Mask all_hidden({3, 4});
-    for (Index m = 0; const auto& [name, hidden] : masks) {
-        const std::vector<double> weights = masked_softmax(scores, hidden);
-        fmt::print("{:14} {:6.3f}\n", name, fmt::join(weights, " "));
-        for (Index j = 0; j < 4; ++j) {
-            all(m, j) = static_cast<Real>(weights[static_cast<std::size_t>(j)]);
-            all_hidden(m, j) = static_cast<std::uint8_t>(hidden[static_cast<std::size_t>(j)]);
-        }
-        ++m;
-    }
-    results.array("four_weights", all);
-    results.array("four_hidden", all_hidden);
-    results.set("answer_share", all(0, 2));
-    results.set("pad_share", all(0, 3));
+// [numbers]
+// The running example with one number for each word instead of a row of numbers.
+const std::vector<std::string> spoken{"S", "I", "have", "a", "good", "friend", "."};
+const Tensor numbers({7}, {2, 4, 9, 1, 8, 6, 0});
+const Real number_of_pad = 10;
 
-    section("What a score moves");
-    fmt::print("{:14}      S      I   have      P\n", "");
-    for (const auto& [name, hidden] : masks) {
-        fmt::print("{:14}", name);
-        for (std::size_t j = 0; j < scores.size(); ++j) {
-            std::vector<double> up = scores, down = scores;
-            up[j] += 1e-5;
-            down[j] -= 1e-5;
-            const double slope =
-                (masked_softmax(up, hidden)[0] - masked_softmax(down, hidden)[0]) / 2e-5;
-            fmt::print(" {:6.3f}", slope);
-        }
-        fmt::print("\n");
+/// *I have a friend .*, with as many pads behind it, and its ids, of which 0 is P.
+std::pair<Tensor, Ids> padded(Index pads, Real pad) {
+    const Index length = 5 + pads;
+    Tensor words = Tensor::full({length}, pad);
+    Ids ids = Ids::zeros({1, length});
+    for (Index j = 0; const Index word : {1, 2, 3, 5, 6}) {
+        words(j) = numbers(word);
+        ids(0, j++) = 1;
     }
+    return {words, ids};
+}
+// [mean]
+/// What place i takes from the words: the mean of those that it may look at.
+double mean_of_seen(const Tensor& words, const Mask& mask, Index i) {
+    double sum = 0, seen = 0;
+    for (Index j = 0; j < mask.dim(2); ++j) {
+        if (mask(0, i, j)) continue;  // hidden: neither added nor counted
+        sum += words(j);
+        seen += 1;
+    }
+    return sum / seen;
+}
+// [pads]
+void show_pads(Results& results) {
+    section("A pad in the mean");
+    fmt::print("{:18}{:>8}{:>9}{:>10}\n", "", "alone", "one pad", "two pads");
+    Tensor means({3, 3});
+    const char* const ways[]{"mean of the row", "pads set to zero", "pads hidden"};
+    for (Index way = 0; way < 3; ++way) {
+        for (Index pads = 0; pads < 3; ++pads) {
+            const auto [words, ids] = padded(pads, way == 1 ? 0 : number_of_pad);
+            const Mask none = Mask::zeros({1, 1, words.dim(0)});
+            const Mask mask = way == 2 ? padding_mask(Ids({1, 1}), ids) : none;
+            means(way, pads) = static_cast<Real>(mean_of_seen(words, mask, 0));
+        }
+        fmt::print("{:18}{:8.2f}{:9.2f}{:10.2f}\n", ways[way], means(way, 0), means(way, 1),
+                   means(way, 2));
+    }
+    results.array("pad_means", means);
+    results.set("alone", means(0, 0));
+    results.set("one_pad", means(0, 1));
+    results.set("two_pads", means(0, 2));
+    results.set("one_zero", means(1, 1));
+    const auto [words, ids] = padded(1, number_of_pad);
+    results.array("pad_words", words);
+    results.set("mixed_up", mean_of_seen(words, invert(padding_mask(ids, ids)), 0));
+}
+// [answers]
+/// Every place's mean, as a line.
+std::vector<double> means_of(const Tensor& words, const Mask& mask) {
+    std::vector<double> means;
+    for (Index i = 0; i < mask.dim(1); ++i) means.push_back(mean_of_seen(words, mask, i));
+    return means;
+}
+
+void show_answers(Results& results) {
+    const Index length = numbers.dim(0);
+    const Mask none = Mask::zeros({1, length, length});
+    const Mask future = look_ahead_mask(Ids::zeros({1, length}));
+    Mask leak({1, length, length});
+    for (Index i = 0; i < length; ++i)
+        for (Index j = 0; j < length; ++j) leak(0, i, j) = j > i + 1;
+    const std::vector<std::pair<const char*, Mask>> masks{
+        {"no mask", none}, {"one too far", leak}, {"future hidden", future}};
+
+    section("The mean of each place");
+    fmt::print("{:13}{:>6}\n", "", fmt::join(spoken, " "));
+    fmt::print("{:13}{:6.0f}\n", "number", fmt::join(numbers.values(), " "));
+    for (const auto& [name, mask] : masks)
+        fmt::print("{:13}{:6.2f}\n", name, fmt::join(means_of(numbers, mask), " "));
+    results.set("i_leak", mean_of_seen(numbers, leak, 1));
+    results.set("i_right", mean_of_seen(numbers, future, 1));
+
+    section("Who notices that have became want");
+    Tensor other = numbers.clone();
+    other(2) = 16;
+    fmt::print("{:13}{:>6}\n", "", fmt::join(spoken, " "));
+    for (const auto& [name, mask] : masks) {
+        std::vector<double> moved = means_of(other, mask);
+        for (Index i = 0; double& mean : moved) mean -= mean_of_seen(numbers, mask, i++);
+        fmt::print("{:13}{:6.2f}\n", name, fmt::join(moved, " "));
+    }
+
+    section("A copier sits the exam");
+    std::vector<std::string> answers(spoken.begin() + 1, spoken.end());
+    answers.push_back("E");
+    fmt::print("{:13}{:>6}\n{:13}{:>6}\n", "reads", fmt::join(spoken, " "), "must say",
+               fmt::join(answers, " "));
+    std::vector<Index> copied;
+    for (const auto& [name, mask] : masks) {
+        Index right = 0;
+        fmt::print("{:13}", name);
+        for (Index i = 0; i < length; ++i) {
+            const bool sees = i + 1 < length && !mask(0, i, i + 1);
+            fmt::print("{:>6} ", sees ? answers[static_cast<std::size_t>(i)] : "?");
+            right += sees;
+        }
+        fmt::print(" {} of {}\n", right, length);
+        copied.push_back(right);
+    }
+    results.set("copied_unmasked", copied[0]);
+    results.set("copied_right", copied[2]);
 }
 // [demos]
 void show_demos() {
@@ -154,7 +211,8 @@ int main(int argc, char** argv) {
             program.results().set(fmt::format("target_{}", b),
                                   fmt::format("{}", fmt::join(target[b], " ")));
         }
-        show_softmax(program.results());
+        show_pads(program.results());
+        show_answers(program.results());
         show_demos();
         show_batch(program.results());
         keep_leak(program.results());

@@ -3,12 +3,19 @@
 #include <algorithm>
 
 namespace abh {
+// [tables]
+namespace {
+/// Room for a table with a row for each query and a column for each key, `[B, Lq, Lk]`.
+Mask table(const char* what, const Ids& queries, const Ids& keys) {
+    require(queries.rank() == 2 && keys.rank() == 2 && queries.dim(0) == keys.dim(0),
+            "{}: queries have shape {}, keys {}, expected [B, Lq] and [B, Lk]", what,
+            queries.shape(), keys.shape());
+    return Mask({keys.dim(0), queries.dim(1), keys.dim(1)});
+}
+}  // namespace
 // [padding]
 Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad) {
-    require(queries.rank() == 2 && keys.rank() == 2 && queries.dim(0) == keys.dim(0),
-            "padding mask: queries have shape {}, keys {}, expected [B, Lq] and [B, Lk]",
-            queries.shape(), keys.shape());
-    Mask mask({keys.dim(0), queries.dim(1), keys.dim(1)});  // [B, Lq, Lk]
+    Mask mask = table("padding mask", queries, keys);  // [B, Lq, Lk]
     for (Index b = 0; b < mask.dim(0); ++b)
         for (Index i = 0; i < mask.dim(1); ++i)
             for (Index j = 0; j < mask.dim(2); ++j) mask(b, i, j) = keys(b, j) == pad;
@@ -28,8 +35,7 @@ Ids upper_triangle(const Ids& values, Index offset) {
 }
 // [look ahead]
 Mask look_ahead_mask(const Ids& ids) {
-    require(ids.rank() == 2, "look-ahead mask: ids have shape {}, expected [B, L]", ids.shape());
-    Mask mask({ids.dim(0), ids.dim(1), ids.dim(1)});  // [B, L, L]
+    Mask mask = table("look-ahead mask", ids, ids);  // [B, L, L]
     for (Index b = 0; b < mask.dim(0); ++b)
         for (Index i = 0; i < mask.dim(1); ++i)
             for (Index j = 0; j < mask.dim(2); ++j) mask(b, i, j) = j > i;

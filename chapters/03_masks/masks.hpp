@@ -33,6 +33,7 @@ Mask look_ahead_mask(const Ids& ids);
 Mask mask_or(const Mask& a, const Mask& b);
 /// 1 where `mask` is 0: turns "1 = hide" into "1 = keep", and back.
 Mask invert(const Mask& mask);
+// [over heads]
 /// `[B, Lq, Lk]` becomes `[B, 1, Lq, Lk]`: one mask for all heads of a sentence; shares memory.
 /// @throws std::invalid_argument unless `mask` has three axes
 Mask over_heads(const Mask& mask);

@@ -6,21 +6,16 @@ import numpy as np
 
 from . import Draw, Sides, slope, twin
 
-FILL = -3.0
 LENGTH, WIDTH = 4, 3
 
 
-@twin("03-masked-scores")
-def masked_scores(draw: Draw) -> Sides:
-    scores, mask = draw(3, 4), draw.integers(2, 3, 4)
-    return np.where(mask == 1, FILL, scores), mask * FILL + (1 - mask) * scores
-
-
-@twin("03-gradient-of-scores")
-def gradient_of_scores(draw: Draw) -> Sides:
-    scores, mask, dmasked = draw(3, 4), draw.integers(2, 3, 4), draw(3, 4)
-    found = slope(lambda scores: np.sum(np.where(mask == 1, FILL, scores) * dmasked), scores)
-    return found, (1 - mask) * dmasked
+@twin("03-mean-backward")
+def gradient_of_mean(draw: Draw) -> Sides:
+    x, mask, dy = draw(LENGTH, WIDTH), draw.integers(2, 3, LENGTH), draw(3, WIDTH)
+    mask[:, 0] = 0  # each row sees something
+    seen = (1 - mask).sum(axis=1, keepdims=True)
+    found = slope(lambda x: np.sum(dy * ((1 - mask) @ x / seen)), x)
+    return found, ((1 - mask) / seen).T @ dy
 
 
 @twin("03-pack-backward")
