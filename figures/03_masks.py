@@ -1,6 +1,7 @@
 """Figures of chapter 3."""
 
 import numpy as np
+from glosses import glossed
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
 from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels, paper
@@ -94,7 +95,7 @@ def seats(data: Data, fig: Figure) -> None:
         axes.text(at, grid + cell / 2 + 0.15, text, ha=side, va="center", fontsize=size - 0.5, color=muted())
     for i, word in enumerate(words):
         y = grid - i * (cell + 0.04)
-        axes.text(label, y, word, ha="right", va="center", fontsize=size, color=ink(),
+        axes.text(label, y, word, ha="right", va="center", fontsize=size, color=ink(), fontfamily="DejaVu Sans",
                   fontweight="bold" if i == me else "normal")
         for j in range(len(words)):
             seen = not hidden[i, j]
@@ -156,7 +157,38 @@ def pads(data: Data, fig: Figure) -> None:
             axes.text(x0 + 7.75 * pitch, y, verdict, ha="left", va="center", fontsize=size, color="C2" if right else "C1")
 
 
-GLOSS = {"我": "I", "有": "have", "一": "one", "个": "", "好": "good", "朋": "friend", "友": "friend", "P": ""}
+@figure("notice", width=7.6, height=2.2, narrow=(3.7, 2.9))
+def notice(data: Data, fig: Figure) -> None:
+    """By how much each place's mean moves when a word is replaced, with three masks."""
+    moved = data.array("moved")  # [3, 7]
+    words = data.value("target_0").split()
+    new = 2
+    small = narrow()
+    axes = blackboard(fig)
+    left, pitch, wide = (0.83 - 0.43, 0.483, 0.43) if small else (1.55, 0.92, 0.74)
+    size = 8.2 if small else 10.5
+    top = fig.get_size_inches()[1]
+    x = [left + pitch * j for j in range(len(words))]
+    y = top - (0.55 if small else 0.5)
+    for j, word in enumerate(words):
+        card(axes, x[j], y, "want" if j == new else word, width=wide, size=size, edge="C1" if j == new else None)
+    axes.text(x[new], y + 0.31, "instead of have", ha="center", va="center", fontsize=size - 0.5, color="C1")
+    for m, name in enumerate(("no mask", "one too far", "future hidden")):
+        y = top - (1.2 + 0.64 * m if small else 1.0 + 0.4 * m)
+        if small:
+            axes.text(x[0] - wide / 2, y + 0.27, name, ha="left", va="center", fontsize=size)
+        else:
+            axes.text(x[0] - wide / 2 - 0.1, y, name, ha="right", va="center", fontsize=size - 0.5)
+        for j, by in enumerate(moved[m]):
+            wrong = by != 0 and j < new
+            color = "C1" if wrong else "C2"
+            axes.add_patch(Rectangle((x[j] - wide / 2, y - 0.15), wide, 0.3, linewidth=0.8,
+                                     facecolor=color if by else "none", alpha=0.25 if by else 1,
+                                     edgecolor="none" if by else muted()))
+            axes.text(x[j], y - 0.01, f"+{by:.2f}" if by else "0", ha="center", va="center", fontsize=size - 0.5,
+                      color=ink() if by else muted())
+            if wrong:
+                ring(axes, x[j], y, wide - 0.02, 0.27)
 
 
 def why(axes: Axes, rows: list[str], columns: list[str], pads: np.ndarray, future: np.ndarray) -> None:
@@ -183,7 +215,7 @@ def grids(data: Data, fig: Figure) -> None:
     source, target = data.value("source_1").split(), data.value("target_1").split()
     encoder, decoder, cross = data.array("encoder")[1], data.array("target_pads")[1], data.array("cross")[1]
     future = data.array("future")[1]
-    source = [f"{word} {GLOSS[word]}".rstrip() for word in source]
+    source = [label.removesuffix(" pad") for label in glossed(source, " ")]
     ratios = {"height_ratios" if narrow() else "width_ratios": [8, 7, 8 if not narrow() else 7]}
     axes = panels(fig, 3, **ratios)
     for ax, title, rows, columns, pads, later in (
@@ -217,7 +249,7 @@ def heads(data: Data, fig: Figure) -> None:
         for head in range(2):
             ax = axes[sentence][head]
             # broadcasting takes the mask of the sentence with the head's number
-            heat(ax, mask[head], rows=[f"{word} {GLOSS[word]}".rstrip() for word in words], columns=words, low=0, high=1)
+            heat(ax, mask[head], rows=glossed(words, " "), columns=words, low=0, high=1)
             mark(ax, mask[head], mask[sentence])
             wrong = int((mask[head] != mask[sentence]).sum())
             verdict = f"{wrong} wrong" if wrong else "right"

@@ -60,7 +60,7 @@ double mean_of_seen(const Tensor& words, const Mask& mask, Index i) {
 // [pads]
 void show_pads(Results& results) {
     section("A pad in the mean");
-    fmt::print("{:18}{:>8}{:>9}{:>10}\n", "", "alone", "one pad", "two pads");
+    fmt::print("{:18}    alone   one pad  two pads\n", "");
     Tensor means({3, 3});
     const char* const ways[]{"mean of the row", "pads set to zero", "pads hidden"};
     for (Index way = 0; way < 3; ++way) {
@@ -70,8 +70,7 @@ void show_pads(Results& results) {
             const Mask mask = way == 2 ? padding_mask(Ids({1, 1}), ids) : none;
             means(way, pads) = static_cast<Real>(mean_of_seen(words, mask, 0));
         }
-        fmt::print("{:18}{:8.2f}{:9.2f}{:10.2f}\n", ways[way], means(way, 0), means(way, 1),
-                   means(way, 2));
+        fmt::print("{:18}{:9.2f}\n", ways[way], fmt::join(means.rows(way, way + 1).values(), " "));
     }
     results.array("pad_means", means);
     results.set("alone", means(0, 0));
@@ -83,13 +82,6 @@ void show_pads(Results& results) {
     results.set("mixed_up", mean_of_seen(words, invert(padding_mask(ids, ids)), 0));
 }
 // [answers]
-/// Every place's mean, as a line.
-std::vector<double> means_of(const Tensor& words, const Mask& mask) {
-    std::vector<double> means;
-    for (Index i = 0; i < mask.dim(1); ++i) means.push_back(mean_of_seen(words, mask, i));
-    return means;
-}
-
 void show_answers(Results& results) {
     const Index length = numbers.dim(0);
     const Mask none = Mask::zeros({1, length, length});
@@ -101,27 +93,34 @@ void show_answers(Results& results) {
         {"no mask", none}, {"one too far", leak}, {"future hidden", future}};
 
     section("The mean of each place");
-    fmt::print("{:13}{:>6}\n", "", fmt::join(spoken, " "));
-    fmt::print("{:13}{:6.0f}\n", "number", fmt::join(numbers.values(), " "));
-    for (const auto& [name, mask] : masks)
-        fmt::print("{:13}{:6.2f}\n", name, fmt::join(means_of(numbers, mask), " "));
+    fmt::print("{:14}{:>6}\n", "", fmt::join(spoken, " "));
+    fmt::print("{:14}{:6.0f}\n", "number", fmt::join(numbers.values(), " "));
+    for (const auto& [name, mask] : masks) {
+        fmt::print("{:13}", name);
+        for (Index i = 0; i < length; ++i) fmt::print(" {:6.2f}", mean_of_seen(numbers, mask, i));
+        fmt::print("\n");
+    }
     results.set("i_leak", mean_of_seen(numbers, leak, 1));
     results.set("i_right", mean_of_seen(numbers, future, 1));
 
     section("Who notices that have became want");
     Tensor other = numbers.clone();
     other(2) = 16;
-    fmt::print("{:13}{:>6}\n", "", fmt::join(spoken, " "));
-    for (const auto& [name, mask] : masks) {
-        std::vector<double> moved = means_of(other, mask);
-        for (Index i = 0; double& mean : moved) mean -= mean_of_seen(numbers, mask, i++);
-        fmt::print("{:13}{:6.2f}\n", name, fmt::join(moved, " "));
+    fmt::print("{:14}{:>6}\n", "", fmt::join(spoken, " "));
+    Tensor moved({3, length});
+    for (Index m = 0; const auto& [name, mask] : masks) {
+        for (Index i = 0; i < length; ++i)
+            moved(m, i) =
+                static_cast<Real>(mean_of_seen(other, mask, i) - mean_of_seen(numbers, mask, i));
+        fmt::print("{:14}{:6.2f}\n", name, fmt::join(moved.rows(m, m + 1).values(), " "));
+        ++m;
     }
+    results.array("moved", moved);
 
     section("A copier sits the exam");
     std::vector<std::string> answers(spoken.begin() + 1, spoken.end());
     answers.push_back("E");
-    fmt::print("{:13}{:>6}\n{:13}{:>6}\n", "reads", fmt::join(spoken, " "), "must say",
+    fmt::print("{:14}{:>6}\n{:14}{:>6}\n", "reads", fmt::join(spoken, " "), "must say",
                fmt::join(answers, " "));
     std::vector<Index> copied;
     for (const auto& [name, mask] : masks) {
@@ -129,10 +128,10 @@ void show_answers(Results& results) {
         fmt::print("{:13}", name);
         for (Index i = 0; i < length; ++i) {
             const bool sees = i + 1 < length && !mask(0, i, i + 1);
-            fmt::print("{:>6} ", sees ? answers[static_cast<std::size_t>(i)] : "?");
+            fmt::print(" {:>6}", sees ? answers[static_cast<std::size_t>(i)] : "?");
             right += sees;
         }
-        fmt::print(" {} of {}\n", right, length);
+        fmt::print("  {} of {}\n", right, length);
         copied.push_back(right);
     }
     results.set("copied_unmasked", copied[0]);
