@@ -91,7 +91,8 @@ def seats(data: Data, fig: Figure) -> None:
     axes.text(x[0] - 0.14, low - 0.24, "yes", ha="right", va="center", fontsize=size - 0.5, color="C2")
 
     # the same for every place
-    for at, side, text in ((label, "right", "place of" if small else "the place of"), (x[0] - wide / 2, "left", "may look at")):
+    titles = ((label, "right", "place of" if small else "the place of"), (x[0] - wide / 2, "left", "may look at"))
+    for at, side, text in titles:
         axes.text(at, grid + cell / 2 + 0.15, text, ha=side, va="center", fontsize=size - 0.5, color=muted())
     for i, word in enumerate(words):
         y = grid - i * (cell + 0.04)
@@ -110,8 +111,9 @@ def seats(data: Data, fig: Figure) -> None:
             if j == i + 1:
                 ring(axes, x[j], y, min(wide, 0.5) - 0.02, cell - 0.04)
         if i == me:
-            axes.add_patch(Rectangle((x[0] - wide / 2 - 0.04, y - cell / 2 - 0.02), x[-1] - x[0] + wide + 0.08, cell + 0.04,
-                                     facecolor="none", edgecolor=ink(), linewidth=1.3, zorder=7))
+            axes.add_patch(Rectangle(
+                (x[0] - wide / 2 - 0.04, y - cell / 2 - 0.02), x[-1] - x[0] + wide + 0.08, cell + 0.04,
+                facecolor="none", edgecolor=ink(), linewidth=1.3, zorder=7))
 
 
 @figure("pads", width=7.6, height=2.4, narrow=(3.7, 3.6))
@@ -154,7 +156,8 @@ def pads(data: Data, fig: Figure) -> None:
                       color="C2" if right else "C1")
         else:
             axes.text(x0 + 5.75 * pitch, y, text, ha="left", va="center", fontsize=size, color=ink())
-            axes.text(x0 + 7.75 * pitch, y, verdict, ha="left", va="center", fontsize=size, color="C2" if right else "C1")
+            axes.text(x0 + 7.75 * pitch, y, verdict, ha="left", va="center", fontsize=size,
+                      color="C2" if right else "C1")
 
 
 @figure("notice", width=7.6, height=2.2, narrow=(3.7, 2.9))
