@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 
 import architecture
+import glosses
 import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
@@ -21,7 +22,6 @@ def whole(data: Data, fig: Figure) -> None:
     architecture.draw(fig)
 
 
-GLOSSES = dict(zip("我有一个女朋友", ("I", "have", "one", "(unit)", "woman", "friend", "friend"), strict=True))
 TOUCHED = "friend"  # the word whose lines stand out
 LEAST = 0.05  # lighter lines are left out, here and in the live part
 
@@ -48,10 +48,13 @@ def lines(data: Data, fig: Figure) -> None:
     step = 0.5 if narrow() else 0.86
     above = width / 2 + step * (np.arange(len(source)) - (len(source) - 1) / 2)
     below = middles(said, width / 2, *((0.108, 0.25) if narrow() else (0.125, 0.58)))
-    top, bottom = height - 0.98, 0.44
+    top, bottom = height - 0.92, 0.44
     for x, character in zip(above, source, strict=True):
         axes.text(x, height - 0.48, character, fontsize=20, ha="center", va="center")
-        axes.text(x, top + 0.12, GLOSSES[character], fontsize=8 if narrow() else 9.5, color=muted(), ha="center", va="center")
+    places = iter(above)
+    for word, gloss in glosses.pieces("".join(source)):
+        x = np.mean([next(places) for _ in word])
+        axes.text(x, top + 0.13, gloss, fontsize=8 if narrow() else 9.5, color=muted(), ha="center", va="center")
     for i, (x, word) in enumerate(zip(below, said, strict=True)):
         touched = word == TOUCHED
         color = "C1" if touched else "C0"

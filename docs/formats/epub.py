@@ -136,7 +136,7 @@ def make(html: Path, out: Path, facts: dict[str, str], note: str, cover: Path | 
     front += f'<p class="note">{escape(facts["author"])}</p>'
     if cover:
         files["images/cover.svg"] = picture(cover)
-        front += '<p class="cover"><img src="images/cover.svg" alt="Heat maps of attention"/></p>'
+        front += '<p class="cover"><img src="images/cover.svg" alt="A translation; lines lead from its words to where they looked"/></p>'
     front += f'<p class="note">{escape(note)}</p><p class="note">{escape(facts["rights"])}</p>'
     files["title.xhtml"] = xhtml(facts["title"], facts["language"], fragment(front), "titlepage")
     files["nav.xhtml"] = xhtml("Contents", facts["language"], nav(book))

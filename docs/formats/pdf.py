@@ -93,7 +93,7 @@ def fit_code(page: Page) -> None:
 
 def front(book: list[Page], facts: dict[str, str], note: str, cover: Path | None) -> str:
     """The title page and the contents."""
-    image = f'<img src="{cover.as_uri()}" alt="Heat maps of attention">' if cover else ""
+    image = f'<img src="{cover.as_uri()}" alt="A translation; lines lead from its words to where they looked">' if cover else ""
     lines: list[str] = []
     group = ""
     for page in book:
