@@ -18,7 +18,7 @@ class AbhLearn extends LivePart {
     this.seed = 0;
     this.button = press("stop", () => (this.wish ? this.stop() : this.go(AbhLearn.steps)));
     this.numbers = make("span", { class: "note" });
-    this.curve = svg("svg", { role: "img", viewBox: "0 0 700 170" });
+    this.curve = svg("svg", { role: "img", viewBox: "0 0 700 170", "aria-label": "the loss of each step" });
     this.lines = new Lines((told) => this.say(told));
     this.answers = AbhLearn.sentences.slice(1).map(([words]) => {
       const answer = make("span", { class: "answer-now" });
