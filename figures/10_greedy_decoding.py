@@ -6,27 +6,6 @@ from matplotlib.ticker import MaxNLocator
 from style import Axes, Data, Figure, figure, glossed, heat, narrow, panels, scale
 
 
-@figure("alignment", width=7.4, height=3.7, narrow=(3.7, 7.2))
-def alignment(data: Data, fig: Figure) -> None:
-    both = panels(fig, 2)
-    for axes, run, label in zip(both, ("main", "grammar"), ("toy", "grammar"), strict=True):
-        weights = data.array("unseen_cross", run=run)
-        heat(
-            axes,
-            weights,
-            rows=data.value("unseen_said", run=run).split(),
-            columns=glossed(data.value("unseen_source", run=run).split()),
-            numbers="{:.2f}",
-            low=0,
-            high=1,
-            top=True,
-        )
-        axes.set_xlabel(f"trained on the {label}")
-        if narrow():
-            axes.set_ylabel("word said")
-    both[0].set_ylabel("word said")
-
-
 def grid_of(fig: Figure, shape: tuple[int, int]) -> np.ndarray:
     return np.atleast_2d(fig.subplots(*shape))
 
