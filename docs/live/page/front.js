@@ -12,10 +12,9 @@ class AbhFront extends LivePart {
   async start(body) {
     await live.script("lines.js");
     this.queue = Promise.resolve();
-    this.picked = -1;
-    this.lines = new Lines((told) => this.say(told), (j) => this.pick(j));
-    const named = (words) => `${words}  ${words.split(" ").map((c) => live.glosses[c]).join(" ")}`;
-    this.example = choice("sentence", [["", "your own"], ...AbhFront.sentences.map((words) => [words, named(words)])], (words) => words && this.ask(words));
+    this.lines = new Lines((told) => this.say(told), (k) => this.pick(k));
+    const sentences = AbhFront.sentences.map((words) => [words, `${words} (${meaning(words)})`]);
+    this.example = choice("sentence", [["", "your own"], ...sentences], (words) => words && this.ask(words));
     const id = `live-${++ids}`;
     this.text = make("input", { type: "text", id, autocomplete: "off", autocapitalize: "off", spellcheck: "false", lang: "zh" });
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.ask(this.text.value));
@@ -24,64 +23,80 @@ class AbhFront extends LivePart {
       make("div", { class: "bar" }, this.example.row),
       make("p", { class: "note" }, "Point at an English word to see where it looked. Press two Chinese words: they change places."), this.lines.box, this.said,
       make("details", { class: "own" }, make("summary", {}, "Other words"),
-        make("p", {}, "These are all the words that it knows. One that you press takes the place of the picked word; if none is picked, it goes to the end."),
+        make("p", {}, "These are all the words that it knows. The one that you press takes the place of the picked one; if none is picked, it goes to the end."),
         this.palette,
         make("div", { class: "bar sentence" }, press("remove", () => this.remove()), make("label", { for: id }, "or type"), this.text,
           press("translate", () => this.ask(this.text.value)))));
     const { model, about } = await live.opened();
     Object.assign(this, { model, about });
-    const words = about.source.filter((_, word) => word !== about.options.pad);
-    this.palette.append(...words.map((word) => press(glossed(word), () => this.put(word), { class: "character", lang: "zh" })));
+    const known = new Set(about.source), words = [...Object.keys(live.glosses), ...about.source.filter((_, word) => word !== about.options.pad)]
+      .filter((word) => [...word].every((character) => known.has(character)) && !(live.alone[word] ?? "").includes("-"));
+    this.palette.append(...words.map((word) => press(zh(word, meaning(word)), () => this.put(word))));
     await this.translate(AbhFront.sentences[0]);
   }
   disconnectedCallback() {
     this.model?.end();
   }
 
-  /** Words of one character may stand together. @return a list */
+  /** @param state  `words`, a sentence, and `swap`, two words of it that then change places */
+  async pose({ words = AbhFront.sentences[0], swap }) {
+    await this.ask(words);
+    if (swap) {
+      await new Promise((seen) => setTimeout(seen, 1000));
+      const [i, j] = swap.map((word) => this.words.findIndex(({ text }) => text === word));
+      await this.swap(i, j);
+    }
+    return `${this.text.value} becomes “${this.translation}”.`;
+  }
+
+  /** A text as the model's words; words of one character may stand together. */
   cut(text) {
     const known = new Set(this.about.source);
     return live.tidy(text).split(" ").filter(Boolean).flatMap((word) => (!known.has(word) && [...word].every((c) => known.has(c)) ? [...word] : [word]));
   }
-  /** Translates a text, or these characters, after what is being done. */
+  /** Translates a text, or these words, after what is being done. */
   ask(sentence) {
     return (this.queue = this.queue.then(() => this.translate(sentence)).catch((error) => {
       this.say(error.message.replace(/^(vocabulary|greedy decoding): /, ""));
     }));
   }
   async translate(sentence) {
-    const characters = typeof sentence === "string" ? this.cut(sentence).map((text) => ({ id: ++ids, text })) : sentence;
-    const words = characters.map(({ text }) => text).join(" "), found = await looked(this.model, this.about, words);
-    this.characters = characters;
-    this.text.value = words;
-    this.example.select.value = AbhFront.sentences.includes(words) ? words : "";
-    this.lines.show(characters, found.words, found.weights);
+    const words = wordsOf(typeof sentence === "string" ? this.cut(sentence) : sentence.flatMap(({ text }) => [...text]));
+    if (words.every(({ text }, k) => text === sentence[k]?.text)) words.forEach((word, k) => (word.id = sentence[k].id));  // the same ones
+    const text = words.flatMap((word) => [...word.text]).join(" "), { said, finished, weights } = await looked(this.model, this.about, text);
+    this.words = words;
+    this.text.value = text;
+    this.example.select.value = AbhFront.sentences.includes(text) ? text : "";
+    this.lines.show(words, said, weights);
     this.mark(-1);
-    this.translation = found.words.join(" ") + (found.finished ? "" : " …");
+    this.translation = said.join(" ") + (finished ? "" : " …");
     this.say(`It says: ${this.translation}`);
   }
 
-  /** A character is pressed: the first is picked, the second changes places with it. */
-  pick(j) {
-    const i = this.picked, changed = [...this.characters];
-    if (i < 0) return this.mark(j);
-    if (i === j) return this.mark(-1);
+  /** A word is pressed: the first is picked, the second changes places with it. */
+  pick(k) {
+    if (this.picked < 0) {
+      this.mark(k);
+      this.say(`${this.words[k].text} is picked. Press the word with which it shall change places.`);
+    } else if (k === this.picked) this.mark(-1);
+    else this.swap(this.picked, k);
+  }
+  mark(k) {
+    this.picked = k;
+    [...this.lines.above.children].forEach((cell, at) => cell.setAttribute("aria-pressed", `${at === k}`));
+  }
+  swap(i, j) {
+    const changed = [...this.words];
     [changed[i], changed[j]] = [changed[j], changed[i]];
-    this.ask(changed);
+    return this.ask(changed);
   }
-  mark(j) {
-    this.picked = j;
-    [...this.lines.above.children].forEach((cell, at) => cell.setAttribute("aria-pressed", `${at === j}`));
-    const text = this.characters[j]?.text;
-    if (text) this.say(`${text} (${live.glosses[text]}) is picked. Press the word with which it shall change places.`);
-  }
-  put(word) {
-    const changed = [...this.characters], one = { id: ++ids, text: word };
+  put(text) {
+    const changed = [...this.words], one = { id: ++ids, text };
     this.picked < 0 ? changed.push(one) : changed.splice(this.picked, 1, one);
     this.ask(changed);
   }
   remove() {
-    this.ask(this.characters.filter((_, j) => j !== (this.picked < 0 ? this.characters.length - 1 : this.picked)));
+    this.ask(this.words.filter((_, k) => k !== (this.picked < 0 ? this.words.length - 1 : this.picked)));
   }
 }
 customElements.define("abh-front", AbhFront);

@@ -20,9 +20,10 @@ class AbhLearn extends LivePart {
     this.numbers = make("span", { class: "note" });
     this.curve = svg("svg", { role: "img", viewBox: "0 0 700 170", "aria-label": "the loss of each step" });
     this.lines = new Lines((told) => this.say(told));
+    this.words = wordsOf(AbhLearn.sentences[0][0].split(" "));
     this.answers = AbhLearn.sentences.slice(1).map(([words]) => {
       const answer = make("span", { class: "answer-now" });
-      return { answer, row: make("li", {}, make("span", { lang: "zh" }, ...words.split(" ").map(glossed)), " ", answer) };
+      return { answer, row: make("li", {}, make("p", {}, ...glossed(words)), answer) };
     });
     body.append(
       make("div", { class: "bar" }, this.button, press("begin again, with other random numbers", () => this.again()), this.numbers),
@@ -34,6 +35,13 @@ class AbhLearn extends LivePart {
   disconnectedCallback() {
     this.wish = undefined;
     this.model?.end();
+  }
+
+  /** @param state  `steps`, after which it rests; it begins anew */
+  async pose({ steps = AbhLearn.steps }) {
+    await this.again(steps, 1);
+    return `after ${this.losses.length} steps, ${this.right} of ${this.heard.length} are right. ` +
+      AbhLearn.sentences.map(([words], at) => `${words} becomes “${this.heard[at]}”`).slice(0, 3).join(", ") + ".";
   }
 
   /** Does one piece of work after the other; the one before ends at its next step. */
@@ -48,7 +56,7 @@ class AbhLearn extends LivePart {
   stop() {
     this.wish = undefined;
     this.button.textContent = "go on";
-    this.button.disabled = this.losses.length >= AbhLearn.steps;
+    this.button.disabled = this.losses?.length >= AbhLearn.steps;
   }
   /** From random weights. @param until  the step after which it rests */
   again(until = AbhLearn.steps, seed = this.seed + 1) {
@@ -79,11 +87,11 @@ class AbhLearn extends LivePart {
   async look() {
     const step = this.losses.length, said = [];
     for (const [at, [words, wanted]] of AbhLearn.sentences.entries()) {
-      const found = await looked(this.model, this.about, words, at ? 14 : 10), text = found.words.join(" ") + (found.finished ? "" : " …");
+      const found = await looked(this.model, this.about, words, at ? 14 : 10), text = found.said.join(" ") + (found.finished ? "" : " …");
       said.push(text);
       if (at) this.answers[at - 1].answer.replaceChildren(text === wanted ? make("strong", {}, `${text} ✓`) : text || "(nothing)");
       else {
-        this.lines.show(words.split(" ").map((text, id) => ({ id, text })), found.words, found.weights);
+        this.lines.show(this.words, found.said, found.weights);
         this.lines.box.classList.toggle("right", text === wanted);
       }
     }
