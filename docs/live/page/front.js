@@ -29,10 +29,14 @@ class AbhFront extends LivePart {
           press("translate", () => this.ask(this.text.value)))));
     const { model, about } = await live.opened();
     Object.assign(this, { model, about });
-    const known = new Set(about.source), words = [...Object.keys(live.glosses), ...about.source.filter((_, word) => word !== about.options.pad)]
-      .filter((word) => [...word].every((character) => known.has(character)) && !(live.alone[word] ?? "").includes("-"));
-    this.palette.append(...words.map((word) => press(zh(word, meaning(word)), () => this.put(word))));
+    const known = new Set(about.source), place = (word) => about.source.indexOf(word[0]);
+    const whole = Object.keys(live.glosses).filter((word) => live.glosses[word].length > 1 && [...word].every((character) => known.has(character)));
+    const alone = about.source.filter((word, at) => at !== about.options.pad && !live.alone[word]?.includes("-"));
+    this.palette.append(...[...whole, ...alone].sort((one, other) => place(one) - place(other))
+      .map((word) => press(zh(word, meaning(word)), () => this.put(word))));
     await this.translate(AbhFront.sentences[0]);
+    this.lines.light(this.lines.said.indexOf("friend"));  // as in the figure
+    this.say(`It says: ${this.translation}`);
   }
   disconnectedCallback() {
     this.model?.end();

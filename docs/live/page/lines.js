@@ -106,7 +106,11 @@ class Lines {
     this.box.classList.toggle("some", i >= 0);
     [...this.now.values()].forEach((line, at) => this.picture.children[at]?.setAttribute("class", line.i === i ? "lit" : ""));
     [...this.below.children].forEach((word, at) => word.classList.toggle("lit", at === i));
-    this.characters.forEach((character, j) => character.classList.toggle("lit", i >= 0 && this.weight(i, j) >= Lines.least));
+    this.characters.forEach((character, j) => {
+      const lit = i >= 0 && this.weight(i, j) >= Lines.least;
+      character.classList.toggle("lit", lit);
+      character.dataset.weight = lit ? shown(this.weight(i, j)) : "";
+    });
     if (i >= 0) this.touch(this.told(i));
   }
   weight(i, j) {
