@@ -101,7 +101,7 @@ class Lines {
   }
   /** Lets the lines of one word stand out; of -1, none. */
   light(i) {
-    if (i === this.lit) return;
+    if (i >= 0) this.touch(this.told(i));
     this.lit = i;
     this.box.classList.toggle("some", i >= 0);
     [...this.now.values()].forEach((line, at) => this.picture.children[at]?.setAttribute("class", line.i === i ? "lit" : ""));
@@ -111,7 +111,6 @@ class Lines {
       character.classList.toggle("lit", lit);
       character.dataset.weight = lit ? shown(this.weight(i, j)) : "";
     });
-    if (i >= 0) this.touch(this.told(i));
   }
   weight(i, j) {
     return this.weights[i * this.characters.length + j];
