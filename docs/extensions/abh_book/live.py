@@ -9,8 +9,8 @@
     `````
 
 becomes `<abh-attention>`, which docs/live/page/attention.js defines. What stands in it is shown where there is no
-script, until the part runs, in print, and in the EPUB and the PDF, which have it alone. Tasks (see `boxes`) come first and
-stay.
+script, until the part runs, in print, and in the EPUB and the PDF, which have it alone. Tasks (see `boxes`) stay, before or after
+the figure, as they are written.
 The scripts of docs/live/page, the recorded modules and the weights of the grammar's models (with position codes and without,
 from this build if it has trained them, else the recorded ones) come to _static/live, and each page loads those that it needs.
 """
@@ -59,8 +59,14 @@ class Live(SphinxDirective):
         shown(self.env).setdefault(self.env.docname, set()).add(part)
         node, stage = live(part=part), nodes.container(classes=["stage"])
         for child in self.parse_content_to_nodes():
-            (node if isinstance(child, task) else stage).append(child)
-        node += stage
+            if isinstance(child, task):
+                node += child
+                continue
+            if not stage.parent:
+                node += stage
+            stage += child
+        if not stage.parent:
+            node += stage
         return [node]
 
 
