@@ -98,6 +98,10 @@ class Wires:
             bbox={"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "none"},
         )
 
+    def below(self, column: int, row: int) -> tuple[float, float]:
+        x, y = self.place(column, row)
+        return x, y + self.HIGH + 0.15
+
     def wire(
         self, left: tuple[int, int], right: tuple[int, int], color: str, factor: str = "", *,
         back: bool = False, at: float = 0.5, width: float = 1.5,
@@ -146,6 +150,8 @@ def there_and_back(data: Data, fig: Figure) -> None:
                 wires.tag(0, j, total(list(weight[:, j] * prices)), color, below=j == 1)
         wires.box(2, 0, f"loss {number(loss)}", ink())
         if not back:
+            rest = f"({number(loss - float(y @ prices))} of it from\nthe other word)"
+            wires.text(*wires.below(2, 0), rest, muted(), fontsize=wires.size - 1, va="top", linespacing=1.2)
             wires.tag(0, 0, number(1, signed=True), color)
             wires.tag(2, 0, total(list(weight[:, 0] * prices)), color)
 

@@ -17,6 +17,24 @@ namespace cuda {
 decltype(plain::linear) linear;
 decltype(plain::linear_backward) linear_backward;
 }  // namespace cuda
+// [plain]
+Tensor plain::linear(const Tensor& x, const Linear& map) {
+    Tensor y(x.shape().with(-1, map.d_out()));
+    matrix(y) = matrix(x) * matrix(map.weight.value).transpose();
+    if (map.has_bias()) matrix(y).rowwise() += vector(map.bias.value).transpose();
+    return y;
+}
+// [plain: backward]
+// forward was:  y = x W^T + b
+// hence:        dW = dy^T x,  db = sum of dy over rows,  dx = dy W
+Tensor plain::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
+    const Tensor& x = cache.x;
+    matrix(map.weight.grad()) += matrix(dy).transpose() * matrix(x);
+    if (map.has_bias()) vector(map.bias.grad()) += matrix(dy).colwise().sum();
+    Tensor dx(x.shape());
+    matrix(dx) = matrix(dy) * matrix(map.weight.value);
+    return dx;
+}
 // [construct]
 Linear::Linear(Index d_in, Index d_out, bool with_bias, Random& random) {
     require(d_in >= 1 && d_out >= 1, "linear: d_in {} and d_out {} must be at least 1", d_in,
@@ -43,24 +61,6 @@ Tensor Linear::backward(const Tensor& dy, const Cache& cache) {
     const ScopedWay scoped(cache.way);
     return Ways{"linear", plain::linear_backward, fast::linear_backward, cuda::linear_backward}(
         dy, *this, cache);
-}
-// [plain]
-Tensor plain::linear(const Tensor& x, const Linear& map) {
-    Tensor y(x.shape().with(-1, map.d_out()));
-    matrix(y) = matrix(x) * matrix(map.weight.value).transpose();
-    if (map.has_bias()) matrix(y).rowwise() += vector(map.bias.value).transpose();
-    return y;
-}
-// [plain: backward]
-// forward was:  y = x W^T + b
-// hence:        dW = dy^T x,  db = sum of dy over rows,  dx = dy W
-Tensor plain::linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache) {
-    const Tensor& x = cache.x;
-    matrix(map.weight.grad()) += matrix(dy).transpose() * matrix(x);
-    if (map.has_bias()) vector(map.bias.grad()) += matrix(dy).colwise().sum();
-    Tensor dx(x.shape());
-    matrix(dx) = matrix(dy) * matrix(map.weight.value);
-    return dx;
 }
 
 }  // namespace abh

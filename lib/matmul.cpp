@@ -31,18 +31,6 @@ Shape shape_of(const Tensor& a, const Tensor& b, const MatmulOptions& o) {
 }
 
 }  // namespace
-// [matmul]
-Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
-    Tensor c(shape_of(a, b, options));
-    multiply(c, a, b, options, false);
-    return c;
-}
-
-void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add) {
-    require_shape(c.shape(), shape_of(a, b, options), "matmul", "result");
-    if (!c.empty())
-        Ways{"matmul", plain::multiply, fast::multiply, cuda::multiply}(c, a, b, options, add);
-}
 // [plain]
 void plain::multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool add) {
     if (!add) c.fill(0);
@@ -68,6 +56,18 @@ MatmulGradients matmul_backward(const Tensor& dc, const Tensor& a, const Tensor&
     const bool ta = o.transpose_a, tb = o.transpose_b;
     return {ta ? matmul(b, dc, {tb, true, o.scale}) : matmul(dc, b, {false, !tb, o.scale}),
             tb ? matmul(dc, a, {true, ta, o.scale}) : matmul(a, dc, {!ta, false, o.scale})};
+}
+// [matmul]
+Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
+    Tensor c(shape_of(a, b, options));
+    multiply(c, a, b, options, false);
+    return c;
+}
+
+void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions options, bool add) {
+    require_shape(c.shape(), shape_of(a, b, options), "matmul", "result");
+    if (!c.empty())
+        Ways{"matmul", plain::multiply, fast::multiply, cuda::multiply}(c, a, b, options, add);
 }
 
 }  // namespace abh
