@@ -5,31 +5,22 @@
 #include <utility>
 #include <vector>
 
-#include "lib/eigen.hpp"
+#include "chapters/00_workbench/descent.hpp"
 #include "lib/gradcheck.hpp"
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
-using Matrix = Eigen::MatrixXd;
-using Row = Eigen::RowVectorXd;
-// [example]
-/// Two words of two numbers each, the map that makes three of them, and what the results cost.
-struct Example {
-    Tensor x{{2, 2}, {1, 2, 3, -1}};             // [words, d_in]
-    Tensor weight{{3, 2}, {1, 0, 2, -1, 0, 3}};  // [d_out, d_in]
-    Tensor bias{{3}, {1, 0, -1}};
-    Tensor dy{{2, 3}, {1, -1, 2, 0, 1, -1}};  // [words, d_out]
-};
 // [three ways]
 /// Prints every gradient of a small linear map: by hand, by `Linear::backward`, and by differences.
 void three_ways(Results& results) {
     Random random(1);
-    const auto [x, weight, bias, dy] = Example();
     Linear map(2, 3, true, random);
-    map.weight.value = weight;
-    map.bias.value = bias;
+    map.weight.value = Tensor({3, 2}, {1, 0, 2, -1, 0, 3});  // [d_out, d_in]
+    map.bias.value = Tensor({3}, {1, 0, -1});
+    const Tensor x({2, 2}, {1, 2, 3, -1});          // [words, d_in]: two words, two numbers each
+    const Tensor dy({2, 3}, {1, -1, 2, 0, 1, -1});  // [words, d_out]
 
     Linear::Cache cache;
     const Tensor y = map.forward(x, &cache);
@@ -65,107 +56,10 @@ void three_ways(Results& results) {
     compare("dW", map.weight.value, map.weight.grad(), Tensor({3, 2}, {1, 2, 2, -3, -1, 5}));
     compare("db", map.bias.value, map.bias.grad(), Tensor({3}, {1, 0, 1}));
     results.set("three_ways_worst", worst);
-    for (const auto& [name, values] : {std::pair{"x", x}, {"weight", weight}, {"y", y}, {"dy", dy}})
-        results.array(name, values);
-}
-// [one step]
-/// `[0.9, -0.2] [1.8, -0.7]`: the rows of a matrix.
-std::string rows_of(const Matrix& m) {
-    std::vector<std::string> rows;
-    for (const auto& row : m.rowwise())
-        rows.push_back(fmt::format("[{:.1f}]", fmt::join(row, ", ")));
-    return fmt::format("{}", fmt::join(rows, " "));
-}
-
-/// Takes one step of length 0.1 against the gradient, and one against a wrong gradient.
-void one_step(Results& results) {
-    const Example example;
-    const auto numbers = [](const Tensor& t) { return Matrix(matrix(t).cast<double>()); };
-    const Matrix x = numbers(example.x), dy = numbers(example.dy), W = numbers(example.weight);
-    const Row b = numbers(example.bias);
-    const Matrix dW = dy.transpose() * x;
-    const Row db = dy.colwise().sum();
-    const auto y = [&](double rate, const Matrix& against) {
-        return Matrix((x * (W - rate * against).transpose()).rowwise() + (b - rate * db));
-    };
-    const auto loss = [&](double rate, const Matrix& against) {
-        return y(rate, against).cwiseProduct(dy).sum();
-    };
-    const double weights = dW.squaredNorm(), biases = db.squaredNorm(), before = loss(0, dW);
-    section("One step");
-    fmt::print("W - 0.1 dW = {}\nb - 0.1 db = {}\ny          = {}\n\n", rows_of(W - 0.1 * dW),
-               rows_of(b - 0.1 * db), rows_of(y(0.1, dW)));
-    fmt::print("predicted:  {} - 0.1 ({} + {}) = {:.1f}\ncomputed:   {:.1f}\n", before, weights,
-               biases, before - 0.1 * (weights + biases), loss(0.1, dW));
-    results.set("weight_squares", weights);
-    results.set("bias_squares", biases);
-    results.set("loss_before", before);
-    results.set("loss_after", loss(0.1, dW));
-    results.set("loss_after_two", loss(0.2, dW));  // the prices stay the same
-    results.set("loss_after_wrong", loss(0.1, numbers(example.dy.reshape({3, 2})) * x));
-}
-// [learning]
-/// Moves W and b so that the rows of x become those of `target`. Returns the loss before each step.
-std::vector<double> learn(Matrix& W, Row& b, const Matrix& x, const Matrix& target, double rate) {
-    std::vector<double> losses;
-    // [learning: the loop]
-    for (int step = 0; step <= 20; ++step) {
-        const Matrix y = (x * W.transpose()).rowwise() + b;  // forward
-        const Matrix dy = y - target;                        // what each number of y costs
-        losses.push_back(dy.squaredNorm() / 2);              // the loss
-        const Matrix dW = dy.transpose() * x;                // backward
-        const Row db = dy.colwise().sum();
-        W -= rate * dW;  // the step
-        b -= rate * db;
-    }
-    // [learning: tried]
-    return losses;
-}
-
-/// Lets the map learn with steps of several lengths, and draws the loss along the first one.
-void learning(Results& results) {
-    const Example example;
-    const auto numbers = [](const Tensor& t) { return Matrix(matrix(t).cast<double>()); };
-    const Matrix x = numbers(example.x), dy = numbers(example.dy);
-    const Matrix y =
-        (x * numbers(example.weight).transpose()).rowwise() + Row(numbers(example.bias));
-    const Matrix target = y - dy;
-    std::vector<std::vector<double>> losses;
-    std::string learned;
-    for (const double rate : {0.01, 0.1, 0.4, 0.2}) {
-        Matrix W = numbers(example.weight);
-        Row b = numbers(example.bias);
-        losses.push_back(learn(W, b, x, target, rate));
-        if (rate == 0.1) learned = rows_of((x * W.transpose()).rowwise() + b);
-    }
-    section("Twenty steps");
-    fmt::print("target {}\n\n{:>4}{:>14}{:>14}{:>14}\n", rows_of(target), "step", "rate 0.01",
-               "rate 0.1", "rate 0.4");
-    const auto shown = [](double loss) {
-        return loss < 1e4 ? fmt::format("{:14.3f}", loss) : fmt::format("{:14.0e}", loss);
-    };
-    for (std::size_t step : {0u, 1u, 2u, 3u, 4u, 5u, 10u, 20u})
-        fmt::print("{:4}{}{}{}\n", step, shown(losses[0][step]), shown(losses[1][step]),
-                   shown(losses[2][step]));
-    fmt::print("\ny after 20 steps of rate 0.1: {}\n", learned);
-    for (std::size_t i = 0; const char* name : {"short", "good", "long", "risky"}) {
-        results.set(std::string(name) + "_first", losses[i][1]);
-        results.set_varying(std::string(name) + "_last", losses[i++][20]);
-    }
-    results.set("squared_loss", losses[0][0]);
-
-    const Matrix dW = dy.transpose() * x;
-    const Row db = dy.colwise().sum();
-    const Matrix change = (x * dW.transpose()).rowwise() + db;  // of y, for a step of 1
-    const double slope = dW.squaredNorm() + db.squaredNorm();
-    Tensor along({3, 85});  // length of the step, loss, and what the gradient promises
-    for (Index i = 0; i < along.dim(1); ++i) {
-        const double rate = static_cast<double>(i) / 200;
-        along(0, i) = static_cast<Real>(rate);
-        along(1, i) = static_cast<Real>((dy - rate * change).squaredNorm() / 2);
-        along(2, i) = static_cast<Real>(losses[0][0] - rate * slope);
-    }
-    results.array("along", along);
+    results.array("x", x);
+    results.array("weight", map.weight.value);
+    results.array("y", y);
+    results.array("dy", dy);
 }
 // [log sum exp]
 /// `f(x) = log sum_j exp(x_j)`. Its gradient is `exp(x_i) / sum_j exp(x_j)`.
