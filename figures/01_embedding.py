@@ -29,73 +29,62 @@ def cells(axes: Axes, row: np.ndarray, x: float, y: float, size: tuple[float, fl
                              linewidth=width))
 
 
-def sentence(axes: Axes, words: Sequence[str], x: Sequence[float], y: float, wanted: int) -> None:
-    """A sentence whose places are at x; the word that should come next is orange."""
-    for i, (word, place) in enumerate(zip(words, x, strict=True)):
-        read, next_one = i == wanted - 1, i == wanted
-        axes.text(place, y, word, ha="center", va="center", fontsize=11,
-                  fontweight="bold" if read or next_one else "normal",
-                  color="C0" if read else "C1" if next_one else muted())
+def place(axes: Axes, words: Sequence[str], x: Sequence[float], y: float) -> None:
+    """A part of a sentence: the word that is read is blue, the one that should come next orange."""
+    for i, (word, at) in enumerate(zip(words, x, strict=True)):
+        color = {"a": "C0", "good": "C1", "boy": "C1"}.get(word, muted())
+        axes.text(at, y, word, ha="center", va="center", fontsize=11, color=color,
+                  fontweight="normal" if color == muted() else "bold")
 
 
-@figure("drawer", width=7.4, height=3.5, narrow=(3.7, 5.0))
+@figure("drawer", width=7.4, height=3.55, narrow=(3.7, 3.3))
 def drawer(data: Data, fig: Figure) -> None:
     """One row serves two places; what the places want of it comes back and is added."""
     table = data.array("rows_after")  # [9, 2]
     axes = fig.subplots()
     order = ("I", "have", "zero", "a", "good", "girl", "boy", "friend")
-    size = (0.62, 0.46)
-    if narrow():
-        top, pulled, plus = 9.4, (2.75, 7.35), (3.37, 6.45)
-        places = {"good": ((0.75, 1.65, 2.62, 3.75, 5.2), 2.3), "boy": ((0.75, 1.65, 2.62, 3.75, 5.2), 2.3)}
-    else:
-        top = 5.2
-    if narrow():
-        _drawer_narrow(axes, table, order, size)
-        return
-    left = 1.15
-    for i, word in enumerate(order):
-        y = top - 0.56 * i
-        axes.text(left - 0.15, y + size[1] / 2, word, ha="right", va="center", fontsize=10.5,
-                  fontweight="bold" if word == "a" else "normal", color="C0" if word == "a" else ink())
-        if word == "a":
-            axes.add_patch(Rectangle((left, y), 2 * size[0], size[1], fill=False, edgecolor=muted(),
-                                     linestyle=(0, (3, 2)), linewidth=0.9))
-            out, level = left + 2.0, y
-        else:
-            cells(axes, table[ENGLISH.index(word)], left, y, size, muted(), 0.6)
-    axes.add_patch(FancyBboxPatch((left - 0.08, top - 0.56 * 7 - 0.08), 2 * size[0] + 0.16, 0.56 * 8 + 0.06,
+    cell, step, top, left = (0.56, 0.44), 0.56, 5.0, 1.05
+    long = 2 * cell[0]
+    axes.add_patch(FancyBboxPatch((left - 0.09, top - 7 * step - 0.09), long + 0.18, 7 * step + cell[1] + 0.18,
                                   boxstyle="round,pad=0,rounding_size=0.08", fill=False,
                                   edgecolor=ink(), linewidth=1.3))
-    axes.text(left + size[0], top + 0.62, "the table $E$", ha="center", va="bottom", fontsize=9.5)
-    for y in (level, level + size[1]):
-        axes.plot([left + 2 * size[0] + 0.08, out], [y, y], color="C0", linewidth=0.7, linestyle=(0, (1, 2)))
-    cells(axes, table[2], out, level, size, "C0", 1.8)
-    end = out + 2 * size[0]
-    middle = level + size[1] / 2
-    plus = (end + 0.42, middle)
-    x = np.array((6.05, 6.85, 7.7, 8.6, 9.75))
-    small = (0.4, 0.32)
-    for words, y, sign in ((("I", "have", "a", "good", "friend"), middle + 1.75, 1),
-                           (("I", "have", "a", "boy", "friend"), middle - 1.75, -1)):
-        sentence(axes, words, x, y, 3)
-        below = y - sign * 0.68  # the middle of the copy, on the side of the drawer
-        cells(axes, table[2], x[2] - small[0], below - small[1] / 2, small, "C0", 1.4)
-        arrow(axes, (out + size[0], middle + sign * (size[1] / 2 + 0.03)), (x[2] - small[0] - 0.08, below + sign * 0.06),
-              "C0", 1.5, head="-|>")
-        axes.annotate("", (plus[0] + 0.12, plus[1] + sign * 0.14), (x[2] + 0.1, below - sign * (small[1] / 2 + 0.03)),
-                      arrowprops={"arrowstyle": "-|>", "color": "C1", "linewidth": 1.8, "linestyle": (0, (4, 1.5)),
-                                  "shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={-sign * 0.25}"})
-        axes.text(x[2] + 0.42, middle + sign * 0.55, f"more like what {words[3]} follows", color="C1",
-                  fontsize=9, va="center", ha="left")
-    axes.add_patch(Circle(plus, 0.2, fill=True, facecolor=paper(), edgecolor="C1", linewidth=1.6, zorder=4))
-    axes.text(*plus, "+", ha="center", va="center", color="C1", fontsize=13, fontweight="bold", zorder=5)
-    arrow(axes, (plus[0] - 0.2, plus[1]), (end + 0.03, plus[1]), "C1", 1.8)
-    axes.text(out - 0.05, level + 1.75, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="center", va="center")
-    axes.text(out - 0.05, level - 1.3, "backward:\nadd the gradients", color="C1", fontsize=9.5, ha="center", va="center")
-    axes.set_xlim(0, 10.4)
-    axes.set_ylim(0.95, 6.35)
-    axes.set_aspect("equal")
+    axes.text(left + long / 2, top + cell[1] + 0.2, "table $E$", ha="center", va="bottom", fontsize=9.5)
+    for i, word in enumerate(order):
+        y, chosen = top - step * i, word == "a"
+        axes.text(left - 0.2, y + cell[1] / 2, word, ha="right", va="center", fontsize=10.5,
+                  fontweight="bold" if chosen else "normal", color="C0" if chosen else ink())
+        if chosen:
+            out, level = left + (1.75 if narrow() else 2.1), y
+            axes.add_patch(Rectangle((left, y), long, cell[1], fill=False, edgecolor=muted(),
+                                     linestyle=(0, (3, 2)), linewidth=0.9))
+        else:
+            cells(axes, table[ENGLISH.index(word)], left, y, cell, muted(), 0.6)
+    for y in (level, level + cell[1]):
+        axes.plot([left + long, out], [y, y], color="C0", linewidth=0.9, linestyle=(0, (1, 1.5)))
+    cells(axes, table[ENGLISH.index("a")], out, level, cell, "C0", 2.0)
+    end, middle = out + long, level + cell[1] / 2
+    plus = (end + 0.45, middle)
+    x = (5.05, 6.0) if narrow() else (5.95, 6.75, 7.6, 8.5, 9.65)
+    words = ("a", "{}") if narrow() else ("I", "have", "a", "{}", "friend")
+    copy = x[words.index("a")]
+    for said, sign in (("good", 1), ("boy", -1)):
+        y = middle + sign * 1.6
+        place(axes, [word.format(said) for word in words], x, y + sign * 0.55)
+        cells(axes, table[ENGLISH.index("a")], copy - cell[0], y - cell[1] / 2, cell, "C0", 1.6)
+        arrow(axes, (out + cell[0], middle + sign * (cell[1] / 2 + 0.04)),
+              (copy - cell[0] - 0.08, y + sign * 0.04), "C0", 1.6)
+        axes.annotate("", (plus[0] + 0.17, plus[1] + sign * 0.15), (copy + 0.12, y - sign * (cell[1] / 2 + 0.05)),
+                      arrowprops={"arrowstyle": "-|>", "color": "C1", "linewidth": 1.9, "linestyle": (0, (4, 1.5)),
+                                  "shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={-sign * 0.28}"})
+        axes.text(copy + (0.22 if narrow() else 0.3), middle + sign * 0.75, f"“say {said}!”", color="C1", fontsize=10,
+                  va="center", ha="left", style="italic")
+    axes.add_patch(Circle(plus, 0.2, facecolor=paper(), edgecolor="C1", linewidth=1.7, zorder=4))
+    axes.text(*plus, "+", ha="center", va="center_baseline", color="C1", fontsize=13, fontweight="bold", zorder=5)
+    arrow(axes, (plus[0] - 0.2, plus[1]), (end + 0.03, plus[1]), "C1", 1.9)
+    axes.text(out - 0.15, middle + 1.6, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
+    axes.text(out - 0.15, middle - 1.6, "backward:\nadd what\ncomes back", color="C1", fontsize=9.5, ha="left",
+              va="center")
+    axes.set(xlim=(0, 6.65 if narrow() else 10.3), ylim=(0.85, 6.1), aspect="equal")
     axes.axis("off")
 
 
@@ -107,8 +96,8 @@ def join(fig: Figure, left: Axes, right: Axes, pairs: Sequence[tuple[int, int, i
     for start, end, word in pairs:
         color, line = TWICE.get(word, (muted(), "-"))
         fig.add_artist(ConnectionPatch(
-            xyA=(1.0, start), coordsA=left.get_yaxis_transform(),
-            xyB=(-0.55, end), coordsB=right.get_yaxis_transform(),
+            xyA=(1.02, start), coordsA=left.get_yaxis_transform(),
+            xyB=(-0.02, end), coordsB=right.get_yaxis_transform(),
             arrowstyle="-|>", color=color, linestyle=line, linewidth=1.6 if word in TWICE else 0.8,
             mutation_scale=8, zorder=5, shrinkA=1, shrinkB=1,
         ))
@@ -119,10 +108,9 @@ def name_rows(axes: Axes, ids: Sequence[int]) -> None:
     axes.set_yticks(range(len(ids)), [HAND[j] for j in ids])
     for text, word in zip(axes.get_yticklabels(), ids, strict=True):
         text.set_color(TWICE[word][0] if word in TWICE else ink())
-        text.set(fontweight="bold" if word in TWICE else "normal")
 
 
-@figure("lookup", width=7.4, height=3.3, narrow=(3.7, 6.2))
+@figure("lookup", width=7.4, height=3.1, narrow=(3.7, 5.8))
 def lookup(data: Data, fig: Figure) -> None:
     """Rows are copied forward; their gradients come back and are added."""
     ids = data.array("ids").ravel()  # [5]
@@ -130,46 +118,55 @@ def lookup(data: Data, fig: Figure) -> None:
     width = table.shape[1]
     vectors = data.array("vectors").reshape(-1, width)  # [5, 4]
     dy = data.array("dy").reshape(-1, width)
-    if narrow():
-        (one, two), (three, four) = fig.subplots(2, 2, gridspec_kw={"wspace": 0.75, "hspace": 0.12})
-    else:
-        one, two, three, four = fig.subplots(1, 4, gridspec_kw={"wspace": 0.75})
-    for axes, matrix, title in ((one, table, "table $E$"), (two, vectors, "vectors $y$")):
-        heat(axes, matrix, numbers="{:.0f}", low=0, high=4)
+    shape = (2, 2) if narrow() else (1, 4)
+    one, two, three, four = fig.subplots(*shape, gridspec_kw={"wspace": 0.5, "hspace": 0.12}).ravel()
+    for axes, matrix, title, high in (
+        (one, table, "table $E$", 3), (two, vectors, "vectors $y$", 3), (three, dy, "$dy$", 14), (four, dtable, "$dE$", 14),
+    ):
+        heat(axes, matrix, numbers="{:.0f}", low=0, high=high)
         axes.set_title(title)
-    for axes, matrix, title in ((three, dy, "$dy$"), (four, dtable, "$dE$")):
-        heat(axes, matrix, numbers="{:.0f}", low=0, high=float(dtable.max()) * 2)
-        axes.set_title(title)
-    for axes in (one, two, three, four):
         axes.set_xticks([])
         axes.set_ylim(len(table) - 0.5, -0.5)  # rows of the same height in all four
-    for axes in (one, four):
-        name_rows(axes, range(len(table)))
-    for axes in (two, three):
-        name_rows(axes, ids)
+    for axes in (two, four):
+        axes.yaxis.tick_right()
+        axes.tick_params(length=0)
+    for axes, rows in ((one, range(len(table))), (two, ids), (three, ids), (four, range(len(table)))):
+        name_rows(axes, rows)
     one.set_xlabel("forward: copy")
     three.set_xlabel("backward: add")
-    join(fig, one, two, [(j, place, j) for place, j in enumerate(ids)])
-    join(fig, three, four, [(place, j, j) for place, j in enumerate(ids)])
+    join(fig, one, two, [(j, at, j) for at, j in enumerate(ids)])
+    join(fig, three, four, [(at, j, j) for at, j in enumerate(ids)])
 
 
 # Rows that learn ----------------------------------------------------------------------------------
 
-#: The words that *friend* follows, and how their arrows are drawn.
-ALIKE = {"good": ("C1", 0.0), "girl": ("C2", 0.0), "boy": ("C3", 0.0)}
+#: The words that *friend* follows: color and dashes of their arrows.
+ALIKE = {"good": ("C1", "-"), "girl": ("C2", (0, (4, 1.5))), "boy": ("C3", (0, (1.2, 1)))}
 
 
-@figure("planes", width=7.4, height=3.7, narrow=(3.7, 6.6))
+@figure("planes", width=7.4, height=3.6, narrow=(3.7, 7.0))
 def planes(data: Data, fig: Figure) -> None:
     """The rows of the table of next words, as arrows, before training and after it."""
     before, after = data.array("rows_before"), data.array("rows_after")  # [9, 2]
-    limit = float(np.abs(after).max()) * 1.18
-    for axes, rows, title in zip(panels(fig, 2), (before, after), ("random", "trained"), strict=True):
-        axes.axhline(0, color=muted(), linewidth=0.5)
-        axes.axvline(0, color=muted(), linewidth=0.5)
-        for word, (x, y) in zip(ENGLISH, rows, strict=True):
-            color = ALIKE[word][0] if word in ALIKE else muted()
-            arrow(axes, (0, 0), (x, y), color, 2.0 if word in ALIKE else 1.0)
-            axes.text(x, y, word, color=color)
+    for axes, rows, title in zip(panels(fig, 2), (before, after), ("before: random", "after 1000 steps"), strict=True):
+        limit = float(np.abs(rows).max()) * 1.25
+        axes.axhline(0, color=muted(), linewidth=0.4)
+        axes.axvline(0, color=muted(), linewidth=0.4)
+        labels: list[tuple[str, np.ndarray]] = []
+        for word, tip in zip(ENGLISH, rows, strict=True):
+            color, dash = ALIKE.get(word, (muted(), "-"))
+            arrow(axes, (0, 0), tuple(tip), color, 2.0 if word in ALIKE else 1.0)
+            near = [i for i, (_, other) in enumerate(labels) if np.hypot(*(other - tip)) < 0.05 * limit]
+            if near:
+                labels[near[0]] = (f"{labels[near[0]][0]}, {word}", labels[near[0]][1])
+            else:
+                labels.append((word, tip))
+        for text, tip in labels:
+            at = tip * (1 + 0.09 * limit / np.hypot(*tip))
+            first = text.split(",")[0]
+            axes.text(*at, text, color=ALIKE[first][0] if first in ALIKE else ink(), ha="center", va="center",
+                      fontweight="bold" if first in ALIKE else "normal")
         axes.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
         axes.set_title(title)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
