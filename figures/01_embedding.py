@@ -81,8 +81,9 @@ def drawer(data: Data, fig: Figure) -> None:
     axes.add_patch(Circle(plus, 0.2, facecolor=paper(), edgecolor="C1", linewidth=1.7, zorder=4))
     axes.text(*plus, "+", ha="center", va="center_baseline", color="C1", fontsize=13, fontweight="bold", zorder=5)
     arrow(axes, (plus[0] - 0.2, plus[1]), (end + 0.03, plus[1]), "C1", 1.9)
-    axes.text(out - 0.15, middle + 1.6, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
-    axes.text(out - 0.15, middle - 1.6, "backward:\nadd what\ncomes back", color="C1", fontsize=9.5, ha="left",
+    away = 2.0 if narrow() else 1.6
+    axes.text(out - 0.15, middle + away, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
+    axes.text(out - 0.15, middle - away, "backward:\nadd what\ncomes back", color="C1", fontsize=9.5, ha="left",
               va="center")
     axes.set(xlim=(0, 6.65 if narrow() else 10.3), ylim=(0.85, 6.1), aspect="equal")
     axes.axis("off")
@@ -140,8 +141,13 @@ def lookup(data: Data, fig: Figure) -> None:
 
 # Rows that learn ----------------------------------------------------------------------------------
 
-#: The words that *friend* follows: color and dashes of their arrows.
-ALIKE = {"good": ("C1", "-"), "girl": ("C2", (0, (4, 1.5))), "boy": ("C3", (0, (1.2, 1)))}
+#: The words that *friend* follows: color and width of their arrows, the widest below.
+ALIKE = {"good": ("C1", 5.5), "girl": ("C2", 3.2), "boy": ("C3", 1.2)}
+
+
+def side(part: float, low: str, high: str) -> str:
+    """How a text beside an arrow's tip is aligned, if the arrow has this part in the direction of the axis."""
+    return high if part < -0.35 else low if part > 0.35 else "center"
 
 
 @figure("planes", width=7.4, height=3.6, narrow=(3.7, 7.0))
@@ -149,22 +155,27 @@ def planes(data: Data, fig: Figure) -> None:
     """The rows of the table of next words, as arrows, before training and after it."""
     before, after = data.array("rows_before"), data.array("rows_after")  # [9, 2]
     for axes, rows, title in zip(panels(fig, 2), (before, after), ("before: random", "after 1000 steps"), strict=True):
-        limit = float(np.abs(rows).max()) * 1.25
+        limit = float(np.abs(rows).max()) * 1.2
         axes.axhline(0, color=muted(), linewidth=0.4)
         axes.axvline(0, color=muted(), linewidth=0.4)
         labels: list[tuple[str, np.ndarray]] = []
         for word, tip in zip(ENGLISH, rows, strict=True):
-            color, dash = ALIKE.get(word, (muted(), "-"))
-            arrow(axes, (0, 0), tuple(tip), color, 2.0 if word in ALIKE else 1.0)
+            color, width = ALIKE.get(word, (muted(), 1.0))
+            if word in ALIKE:
+                axes.plot((0, tip[0]), (0, tip[1]), color=color, linewidth=width, marker="o", markevery=[1],
+                          markersize=width + 2.5, solid_capstyle="butt", zorder=3 + 1 / width)
+            else:
+                arrow(axes, (0, 0), tuple(tip), color, width)
             near = [i for i, (_, other) in enumerate(labels) if np.hypot(*(other - tip)) < 0.05 * limit]
             if near:
                 labels[near[0]] = (f"{labels[near[0]][0]}, {word}", labels[near[0]][1])
             else:
                 labels.append((word, tip))
         for text, tip in labels:
-            at = tip * (1 + 0.09 * limit / np.hypot(*tip))
+            direction = tip / np.hypot(*tip)
             first = text.split(",")[0]
-            axes.text(*at, text, color=ALIKE[first][0] if first in ALIKE else ink(), ha="center", va="center",
+            axes.text(*(tip + 0.05 * limit * direction), text, ha=side(direction[0], "left", "right"),
+                      va=side(direction[1], "bottom", "top"), color=ALIKE[first][0] if first in ALIKE else ink(),
                       fontweight="bold" if first in ALIKE else "normal")
         axes.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
         axes.set_title(title)

@@ -41,25 +41,6 @@ void Embedding::backward(const Tensor& dy, const Cache& cache) {
 Real Embedding::factor() const {
     return options_.scale ? std::sqrt(static_cast<Real>(d_model())) : Real(1);
 }
-// [operation]
-Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {
-    require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
-    for (std::int32_t id : ids.values())
-        require(id >= 0 && id < words.n_words(), "embedding: id {} is not in the table of {} words",
-                id, words.n_words());
-    if (cache) *cache = {way(), ids};
-    return Ways{"embedding", plain::embedding, plain::embedding, cuda::embedding}(ids, words,
-                                                                                  cache);
-}
-
-void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
-    const Ids& ids = cache.ids;
-    require_shape(dy.shape(), {ids.dim(0), ids.dim(1), words.d_model()}, "embedding backward",
-                  "dy");
-    const ScopedWay scoped(cache.way);
-    Ways{"embedding", plain::embedding_backward, plain::embedding_backward,
-         cuda::embedding_backward}(dy, words, cache);
-}
 // [plain]
 Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
     Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
@@ -78,6 +59,25 @@ void plain::embedding_backward(const Tensor& dy, Embedding& words, const Embeddi
         if (id != words.options().padding_id) dtable.row(id) += factor * matrix(dy).row(r);
         ++r;
     }
+}
+// [operation]
+Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {
+    require(ids.rank() == 2, "embedding: ids have shape {}, expected [B, L]", ids.shape());
+    for (std::int32_t id : ids.values())
+        require(id >= 0 && id < words.n_words(), "embedding: id {} is not in the table of {} words",
+                id, words.n_words());
+    if (cache) *cache = {way(), ids};
+    return Ways{"embedding", plain::embedding, plain::embedding, cuda::embedding}(ids, words,
+                                                                                  cache);
+}
+
+void embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
+    const Ids& ids = cache.ids;
+    require_shape(dy.shape(), {ids.dim(0), ids.dim(1), words.d_model()}, "embedding backward",
+                  "dy");
+    const ScopedWay scoped(cache.way);
+    Ways{"embedding", plain::embedding_backward, plain::embedding_backward,
+         cuda::embedding_backward}(dy, words, cache);
 }
 
 }  // namespace abh

@@ -108,17 +108,16 @@ Real NextWord::step(Real eta) {
     Real loss = 0;
     // [next words: step]
     Tensor z = scores.forward(words.forward(before, &read), &seen);  // [1, 15, 9]
-    auto p = matrix(z).array();
-    p = p.exp();
-    p.colwise() /= p.rowwise().sum().eval();  // softmax: from scores to probabilities
     for (Index r = 0; std::int32_t next : after.values()) {
-        loss -= std::log(p(r, next)) / 15;
-        p(r++, next) -= 1;  // p minus one-hot: the gradient of the scores
+        auto p = matrix(z).row(r++);  // the scores of one place
+        p = p.array().exp();
+        p /= p.sum();  // softmax: they have become probabilities
+        loss -= std::log(p(next)) / 15;
+        p(next) -= 1;  // minus one-hot: they have become the gradient
     }
-    p /= 15;
+    z *= Real(1) / 15;  // of the mean loss
     words.backward(scores.backward(z, seen), read);
-    for (Parameter* w : {&words.table, &scores.weight})
-        vector(w->value) -= eta * vector(w->grad());  // W -= eta dW
+    for (Parameter* w : {&words.table, &scores.weight}) vector(w->value) -= eta * vector(w->grad());
     // [next words: use]
     for (Parameter* w : {&words.table, &scores.weight}) w->zero_grad();
     return loss;
