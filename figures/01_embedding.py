@@ -4,12 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.patches import Circle, ConnectionPatch, FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, diverging, figure, heat, ink, muted, narrow, panels, paper
+from style import (
+    Axes, Data, Figure, arrow, diverging, figure, glossed, heat, ink, muted, narrow, panels, paper,
+)
 
 #: The words of the toy's English sentences, in the order of the program's table.
 ENGLISH = ("I", "have", "a", "good", "friend", ".", "zero", "girl", "boy")
-#: The words of the small table, each with its gloss.
-HAND = ("P", "我 I", "有 have", "一 one", "个", "好 good", "朋 fri-", "友 -end")
+#: The words of the small table.
+HAND = ("P", "我", "有", "一", "个", "好", "朋", "友")
 #: The ids that occur twice, and how their lines are drawn.
 TWICE = {6: ("C1", "-"), 7: ("C2", (0, (4, 1.5)))}
 
@@ -106,7 +108,7 @@ def join(fig: Figure, left: Axes, right: Axes, pairs: Sequence[tuple[int, int, i
 
 def name_rows(axes: Axes, ids: Sequence[int]) -> None:
     """The words at the rows; a repeated word has a color."""
-    axes.set_yticks(range(len(ids)), [HAND[j] for j in ids])
+    axes.set_yticks(range(len(ids)), glossed([HAND[j] for j in ids], " "))
     for text, word in zip(axes.get_yticklabels(), ids, strict=True):
         text.set_color(TWICE[word][0] if word in TWICE else ink())
 
@@ -147,7 +149,7 @@ ALIKE = {"good": ("C1", 5.5), "girl": ("C2", 3.2), "boy": ("C3", 1.2)}
 
 def side(part: float, low: str, high: str) -> str:
     """How a text beside an arrow's tip is aligned, if the arrow has this part in the direction of the axis."""
-    return high if part < -0.35 else low if part > 0.35 else "center"
+    return high if part < -0.45 else low if part > 0.45 else "center"
 
 
 @figure("planes", width=7.4, height=3.6, narrow=(3.7, 7.0))

@@ -148,7 +148,7 @@ double cosine(const Tensor& table, Index i, Index j) {
 // [next words: main]
 void show_next_words(Results& results) {
     section("A table of next words");
-    NextWord model(1);
+    NextWord model(13);
     results.array("rows_before", model.words.table.value.clone());
     for (int step = 1; step <= 1000; ++step) {
         const Real loss = model.step(1);
