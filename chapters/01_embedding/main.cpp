@@ -117,7 +117,8 @@ Real NextWord::step(Real eta) {
     }
     z *= Real(1) / 15;  // of the mean loss
     words.backward(scores.backward(z, seen), read);
-    for (Parameter* w : {&words.table, &scores.weight}) vector(w->value) -= eta * vector(w->grad());
+    for (Parameter* w : {&words.table, &scores.weight})  // W -= eta dW
+        vector(w->value) -= eta * vector(w->grad());
     // [next words: use]
     for (Parameter* w : {&words.table, &scores.weight}) w->zero_grad();
     return loss;
