@@ -1,0 +1,53 @@
+#include "chapters/01_embedding/next_words.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lib/eigen.hpp"
+
+namespace abh {
+// [sentences]
+/// In each of the three sentences, the words that are read, and the words that follow them.
+static const Ids before({1, 15}, {0, 1, 2, 3, 4, 0, 1, 6, 7, 4, 0, 1, 2, 8, 4});
+static const Ids after({1, 15}, {1, 2, 3, 4, 5, 1, 6, 7, 4, 5, 1, 2, 8, 4, 5});
+
+Real NextWords::step(Real eta) {
+    Embedding::Cache read;
+    Linear::Cache seen;
+    Real loss = 0;
+    // [step]
+    Tensor z = scores.forward(words.forward(before, &read), &seen);  // [1, 15, 9]
+    for (Index r = 0; std::int32_t next : after.values()) {
+        auto p = matrix(z).row(r++);  // the scores of one place
+        p = p.array().exp();
+        p /= p.sum();  // softmax: they have become probabilities
+        loss -= std::log(p(next)) / 15;
+        p(next) -= 1;  // minus one-hot: they have become the gradient
+    }
+    z *= Real(1) / 15;  // of the mean loss
+    words.backward(scores.backward(z, seen), read);
+    for (Parameter* w : {&words.table, &scores.weight})  // W -= eta dW
+        vector(w->value) -= eta * vector(w->grad());
+    // [use]
+    for (Parameter* w : {&words.table, &scores.weight}) w->zero_grad();
+    return loss;
+}
+
+Tensor NextWords::probabilities(std::int32_t id) const {
+    Tensor p = scores.forward(words.forward(Ids({1, 1}, {id})));
+    vector(p) = vector(p).array().exp();
+    vector(p) /= vector(p).sum();
+    return p;
+}
+
+std::string NextWords::says() const {
+    std::string sentence = english[0];
+    for (std::int32_t id = 0, length = 1; id != 5 && length < 10; ++length) {
+        const Tensor p = probabilities(id);
+        id = static_cast<std::int32_t>(std::ranges::max_element(p.values()) - p.values().begin());
+        sentence += " " + english[static_cast<std::size_t>(id)];
+    }
+    return sentence;
+}
+
+}  // namespace abh
