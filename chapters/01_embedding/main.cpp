@@ -7,6 +7,7 @@
 
 #include "chapters/01_embedding/next_words.hpp"
 #include "lib/eigen.hpp"
+#include "lib/gradcheck.hpp"
 #include "lib/matmul.hpp"
 #include "lib/program/program.hpp"
 
@@ -69,6 +70,14 @@ void show_rows(Random& random, Results& results) {
     results.array("vectors", y);
     results.array("dy", dy);
     results.array("dtable", dtable);
+
+    section("The gradient by differences");
+    // The loss is linear in the table, so a wide step is exact up to rounding.
+    const GradientError error =
+        check_gradient([&] { return embedding.forward(ids); }, embedding.table.value, dtable, dy,
+                       /*step=*/0.5);
+    fmt::print("{} entries of the table, worst: {}\n", error.checked, to_string(error));
+    results.set_varying("gradient_error", error.relative);
 }
 // [next words: main]
 void show_next_words(Results& results) {
