@@ -117,9 +117,9 @@ def name_rows(axes: Axes, ids: Sequence[int]) -> None:
 def lookup(data: Data, fig: Figure) -> None:
     """Rows are copied forward; their gradients come back and are added."""
     ids = data.array("ids").ravel()  # [5]
-    table, dtable = data.array("table"), data.array("dtable")  # [8, 5]
+    table, dtable = data.array("table"), data.array("dtable")  # [8, 4]
     width = table.shape[1]
-    vectors = data.array("vectors").reshape(-1, width)  # [5, 5]
+    vectors = data.array("vectors").reshape(-1, width)  # [5, 4]
     dy = data.array("dy").reshape(-1, width)
     shape = (2, 2) if narrow() else (1, 4)
     one, two, three, four = fig.subplots(*shape, gridspec_kw={"wspace": 0.5, "hspace": 0.12}).ravel()
