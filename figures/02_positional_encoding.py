@@ -1,8 +1,8 @@
 """Figures of chapter 2."""
 
 import numpy as np
-from matplotlib.patches import Circle
-from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels
+from matplotlib.patches import Circle, Wedge
+from style import Axes, Data, Figure, arrow, figure, heat, ink, muted, narrow, panels
 
 STYLES = (("C0", "-"), ("C1", "--"), ("C2", "-."), ("C3", ":"))
 WORDS = ("我", "有", "一", "个", "好", "朋", "友", "P")
@@ -23,6 +23,71 @@ def face(axes: Axes, row: np.ndarray, label: str) -> None:
                   linewidth=thick, solid_capstyle="round")
     axes.plot(0, 0, "o", color=ink(), markersize=2.5)
     axes.set_title(label, fontsize=8.5, pad=2)
+
+
+def hand(axes: Axes, at: tuple[float, float], angle: float, reach: float, color: str, thick: float) -> None:
+    """A hand that has turned clockwise from twelve."""
+    tip = (at[0] + reach * np.sin(angle), at[1] + reach * np.cos(angle))
+    axes.plot([at[0], tip[0]], [at[1], tip[1]], color=color, linewidth=thick, solid_capstyle="round")
+
+
+def dial(axes: Axes, at: tuple[float, float], radius: float, angles: tuple[float, ...], color: str) -> None:
+    """A clock at one angle; at two, the first is where the hand came from, and what it has swept is shaded."""
+    axes.add_patch(Circle(at, radius, facecolor="none", edgecolor=muted(), linewidth=1))
+    axes.plot([at[0]] * 2, [at[1] + 0.88 * radius, at[1] + radius], color=muted(), linewidth=1)  # twelve
+    thick = 1.2 + 2 * radius
+    if len(angles) > 1:
+        first, last = (90 - np.degrees(angle) for angle in angles)
+        axes.add_patch(Wedge(at, 0.8 * radius, last, first, facecolor=color, alpha=0.28, linewidth=0))
+        hand(axes, at, angles[1], 0.8 * radius, color, thick + 0.6)
+    hand(axes, at, angles[0], 0.8 * radius, muted(), thick)
+    axes.plot(*at, "o", color=ink(), markersize=1.5 + 3 * radius)
+
+
+@figure("distance", width=7.4, height=3.7, narrow=(3.7, 4.75))
+def distance(data: Data, fig: Figure) -> None:
+    """Two pairs of positions, equally far apart: both hands turn by the same angles, so the dot products agree."""
+    code, pairs = data.array("clock"), ((1, 3), (4, 6))  # [309, 4]
+    width, height = (3.7, 4.75) if narrow() else (7.4, 3.7)
+    big, small, gap = (0.52, 0.2, 0.08) if narrow() else (0.66, 0.25, 0.2)
+    left, right = (0.66, 2.44) if narrow() else (0.92, 3.72)
+    heights = (3.85, 2.1) if narrow() else (2.72, 0.98)
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    for (start, end), y, color in zip(pairs, heights, ("C0", "C1"), strict=True):
+        fast, slow = (tuple(float(np.arctan2(*code[t, c : c + 2])) % (2 * np.pi) for t in (start, end)) for c in (0, 2))
+        for x, t, count in ((left, start, 1), (right, end, 2)):
+            beside = (x + big + small + gap, y - big + small)
+            dial(axes, (x, y), big, fast[:count], color)
+            dial(axes, beside, small, slow[:count], color)
+            axes.text(x, y + big + 0.09, f"position {t}", ha="center", va="bottom", fontsize=10)
+        middle, turns = sum(fast) / 2, [f"{hand[1] - hand[0]:.2g}" for hand in (fast, slow)]
+        axes.text(right + 0.5 * big * np.sin(middle), y + 0.5 * big * np.cos(middle), turns[0], ha="center", va="center",
+                  fontsize=13)
+        axes.text(beside[0], beside[1] + small + 0.05, turns[1], ha="center", va="bottom", fontsize=10)
+        near, far = left + big + gap, right - big - gap
+        arrow(axes, (near, y + 0.12), (far, y + 0.12), muted(), 1.2)
+        axes.text((near + far) / 2, y + 0.18, f"{end - start} words on", ha="center", va="bottom",
+                  fontsize=8 if narrow() else 9.5)
+    for x, said in ((left, "fast hand"), (left + big + small + gap, "slow hand")):
+        axes.text(x, heights[1] - big - 0.07, said, ha="center", va="top", fontsize=8.5, color=muted())
+    dots = [f"{code[start] @ code[end]:.3f}" for start, end in pairs]
+    sums = f"cos {turns[0]} + cos {turns[1]}"
+    edge, middle = beside[0] + small + 0.12, sum(heights) / 2
+    if narrow():
+        axes.plot([0.2, 0.2, 3.5, 3.5], [1.2, 1.1, 1.1, 1.2], color=muted(), linewidth=1)
+        axes.plot([width / 2] * 2, [1.1, 1.0], color=muted(), linewidth=1)
+        axes.text(width / 2, 0.74, f"{sums} = {dots[0]}", ha="center", va="center", fontsize=13)
+        axes.text(width / 2, 0.42, "the dot product of either pair", ha="center", va="center", color=muted())
+    else:
+        low, high = heights[1] - big, heights[0] + big
+        axes.plot([edge, edge + 0.1, edge + 0.1, edge], [high, high, low, low], color=muted(), linewidth=1)
+        axes.plot([edge + 0.1, edge + 0.22], [middle] * 2, color=muted(), linewidth=1)
+        place = (edge + width + 0.12) / 2
+        axes.text(place, middle + 0.02, f"{sums}\n= {dots[0]}", ha="center", va="center", fontsize=13)
+        axes.text(place, middle - 0.45, "the dot product\nof either pair", ha="center", va="center", color=muted())
 
 
 @figure("clock", width=7.4, height=2.7, narrow=(3.7, 4.9))

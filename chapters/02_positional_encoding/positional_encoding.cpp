@@ -15,12 +15,12 @@ namespace cuda {
 decltype(add_positions) add_positions;
 decltype(add_positions_backward) add_positions_backward;
 }  // namespace cuda
-// [table]
+// [frequency]
 double sinusoid_frequency(Index i, Index d_model) {
     return std::exp(-2.0 * static_cast<double>(i) * std::log(10000.0) /
                     static_cast<double>(d_model));
 }
-
+// [table]
 Tensor sinusoid_table(Index max_len, Index d_model) {
     Tensor table({max_len, d_model});
     for (Index i = 0; 2 * i < d_model; ++i) {  // columns 2i and 2i + 1 share one frequency
