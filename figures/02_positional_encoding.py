@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.patches import Circle, Wedge
-from style import Axes, Data, Figure, arrow, figure, heat, ink, muted, narrow, panels
+from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels
 
 STYLES = (("C0", "-"), ("C1", "--"), ("C2", "-."), ("C3", ":"))
 WORDS = ("我", "有", "一", "个", "好", "朋", "友", "P")
@@ -90,14 +90,14 @@ def distance(data: Data, fig: Figure) -> None:
         axes.text(place, middle - 0.45, "the dot product\nof either pair", ha="center", va="center", color=muted())
 
 
-@figure("clock", width=7.4, height=2.7, narrow=(3.7, 4.9))
+@figure("clock", width=7.4, height=2.9, narrow=(3.7, 5.2))
 def clock(data: Data, fig: Figure) -> None:
     """Hands at the positions of the sentence, and at positions where the fast hand is back at twelve."""
     code = data.array("clock")  # [309, 4]
     columns = 4 if narrow() else 8
     faces = fig.subplots(16 // columns, columns).ravel()
-    for t, axes in enumerate(faces[:8]):
-        face(axes, code[t], f"{WORDS[t]}  {t}")
+    for t, (word, axes) in enumerate(zip(glossed(WORDS, " "), faces[:8], strict=True)):
+        face(axes, code[t], f"{t}\n{word}")
     for step, axes in enumerate(faces[8:]):
         face(axes, code[44 * step], str(44 * step))
 
