@@ -83,6 +83,12 @@ Tensor plain::add_positions(const Tensor& x, const Tensor& table, Index first, P
         matrix(y, b) = matrix(x, b) + matrix(table).middleRows(first, x.dim(1));  // [L, d_model]
     return y;
 }
+// [plain: backward]
+// forward was:  y[b] = x[b] + table[first .. first + L - 1], the same rows in every sentence b
+void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache) {
+    for (Index b = 0; b < dx.dim(0); ++b)
+        matrix(dtable).middleRows(cache.first, dx.dim(1)) += matrix(dx, b);
+}
 // [backward]
 // forward was:  y = dropout(x + table[first .. first + L - 1]), the same rows for every sentence
 // hence:        dx = dropout backward of dy,  dtable[first + t] = sum of dx[b, t] over sentences b
@@ -97,11 +103,6 @@ void add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCac
     const ScopedWay scoped(cache.way);
     Ways{"positions", plain::add_positions_backward, plain::add_positions_backward,
          cuda::add_positions_backward}(dtable, dx, cache);
-}
-// [plain: backward]
-void plain::add_positions_backward(Tensor& dtable, const Tensor& dx, const PositionsCache& cache) {
-    for (Index b = 0; b < dx.dim(0); ++b)
-        matrix(dtable).middleRows(cache.first, dx.dim(1)) += matrix(dx, b);
 }
 
 }  // namespace abh
