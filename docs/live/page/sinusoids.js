@@ -27,7 +27,7 @@ class AbhSinusoids extends LivePart {
     slide(this.width, d_model);
     slide(this.count, positions);
     this.update();
-    this.pick(t);
+    this.pick((t + 0.5) / positions);
     return `the dot product of position ${t} is ${shown(this.dots[t])} with itself` +
       (other === t ? "." : ` and ${shown(this.dots[other])} with ${other}.`);
   }
