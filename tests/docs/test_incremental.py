@@ -50,7 +50,7 @@ class Incremental(Case):
         shutil.rmtree(project.root / "chapters/04_small_attention")
         self.assert_succeeds(project.render())
         self.assertFalse(page.exists())
-        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 5)
+        self.assertEqual(lists.read_text(encoding="utf-8").count("<p>None.</p>"), 6)
 
     def test_a_page_that_was_read_and_not_written_stops_the_build_and_the_next_one_mends_it(self) -> None:
         project = self.project()
