@@ -153,3 +153,76 @@ def jacobian(data: Data, fig: Figure) -> None:
     )
     axes.set_xlabel("score $n$")
     axes.set_ylabel("weight $j$")
+
+
+GLOSSES = ("I", "have", "one", "measure\nword", "good", "friend,\n1st half", "friend,\n2nd half")
+COLUMNS = ("who", "does", "how\nmany", "what")
+
+
+@figure("idea", width=7.6, height=4.6, narrow=(3.7, 4.7))
+def idea(data: Data, fig: Figure) -> None:
+    """好 asks, all words answer, and their values come back through lines as thick as the weights."""
+    words = data.value("words").split()[:7]
+    keys, values, w, y = (
+        data.array(name)[0, 0] for name in ("keys", "values", "weights", "result")
+    )
+    asks = words.index("好")
+    axes = fig.subplots()
+    axes.set_axis_off()
+    axes.set(xlim=(-0.62, 6.62), ylim=(-4.1, 5.75))
+    size = 6.5 if narrow() else 9.0
+
+    def tag(x: float, y: float, text: str, color: str, larger: float = 0, wide: float = 1.1) -> None:
+        box = {"boxstyle": "round,pad=0.3", "facecolor": paper(), "edgecolor": color, "linewidth": wide}
+        axes.text(
+            x, y, text, ha="center", va="center", fontsize=size + larger, color=ink(), bbox=box,
+            zorder=4, linespacing=1.0,
+        )
+
+    def note(x: float, y: float, text: str, ha: str = "left", color: str | None = None) -> None:
+        axes.text(
+            x, y, text, ha=ha, va="center", fontsize=size, color=color or muted(), linespacing=1.25,
+            zorder=5,
+        )
+
+    for j, word in enumerate(words):
+        weight = float(w[asks, j])
+        arrow(axes, (asks + (j - asks) * 0.11, -3.1), (j, -1.95), "C0", 0.9)
+        told = [name for name, number in zip(COLUMNS, keys[j], strict=True) if number > 0]
+        tag(j, -1.4, "many,\nwhat" if len(told) > 1 else told[0] + "!" * int(keys[j, 3] > 1), "C0")
+        axes.text(j, 0.45, word, ha="center", va="center", fontsize=size * 2.3, color=ink())
+        note(j, -0.45, GLOSSES[j], "center")
+        tag(j, 1.45, f"{values[j, 0]:.0f} | {values[j, 1]:.0f}", "C1")
+        half, begin = weight / 2, asks - 0.5 + float(w[asks, :j].sum())
+        axes.fill(
+            (j - half, j + half, begin + weight, begin), (1.6, 1.6, 4.7, 4.7), color="C1", alpha=0.75,
+            linewidth=0.3,
+        )
+        axes.text(
+            j + 0.3 * (begin + half - j), 2.53, f"{weight:.2f}", ha="center", va="center", fontsize=size,
+            color=ink(), bbox={"boxstyle": "round,pad=0.12", "facecolor": paper(), "edgecolor": "none"},
+        )
+    axes.fill((asks - 0.5, asks + 0.5, asks + 0.5, asks - 0.5), (4.7, 4.7, 5.5, 5.5), facecolor=paper(), edgecolor="C1")
+    axes.text(
+        asks, 5.08, f"{y[asks, 0]:.2f} | {y[asks, 1]:.2f}", ha="center", va="center", fontsize=size + 1, color=ink()
+    )
+    tag(asks, -3.5, "what?", "C0", larger=2, wide=1.8)
+    note(-0.5, -3.5, "1  好 asks every key\n    the same question")
+    note(-0.5, 4.75, "2  each value comes back: the better\n    question and key agree, the thicker")
+    note(-0.45, 2.15, "place | friend", color=ink())
+    note(6.55, 4.85, "3  and they merge\n    into one mean" if narrow() else "3  and all merge into one mean", "right")
+
+
+@figure("learned", width=7.2, height=3.5, narrow=(3.7, 6.6))
+def learned(data: Data, fig: Figure) -> None:
+    """Where the reader looks, in the first sentence and in the third."""
+    weights = data.array("learned")[:, 0, :, :7]
+    pairs = zip(panels(fig, 2), (0, 2), ("好 good", "男 boy"), strict=True)
+    for ax, sentence, differs in pairs:
+        character, meaning = differs.split()
+        said = ["I", "have", "a", meaning, "friend", ".", "E"]
+        columns = ["我\nI", "有\nhave", "一\none", "个\n", f"{character}\n{meaning}", "朋\nfri-", "友\n-end"]
+        heat(
+            ax, weights[sentence], rows=said, columns=columns, numbers="{:.2f}", low=0, high=1, top=True,
+        )
+        ax.set_ylabel("says")

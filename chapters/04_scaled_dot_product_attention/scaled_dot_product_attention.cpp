@@ -46,40 +46,44 @@ void plain::masked_fill(Tensor& scores, const Mask& mask, Real value) {
                 for (Index j = 0; j < scores.dim(3); ++j)
                     if (at_score(mask, b, h, i, j) != 0) scores(b, h, i, j) = value;
 }
-// [attention]
-Tensor attention_weights(const Tensor& q, const Tensor& k, const Mask& mask,
-                         const AttentionOptions& options) {
-    check_attention(q.shape(), k.shape(), k.shape(), mask);
-    const Real scale = scale_of(options, q.dim(3));
-    Tensor scores = matmul(q, k, {.transpose_b = true, .scale = scale});  // [B, H, Lq, Lk]
-    masked_fill(scores, mask, fill_of(options, q.dim(3)));
-    return softmax(scores);
-}
-
+// [attention: around it]
 Tensor attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                  const AttentionOptions& options, AttentionCache* cache, Tensor* weights) {
     check_attention(q.shape(), k.shape(), v.shape(), mask);
-    const Tensor w = attention_weights(q, k, mask, options);  // [B, H, Lq, Lk]
-    const Tensor y = matmul(w, v);                            // [B, H, Lq, d_v]
+    const Real scale = scale_of(options, q.dim(3)), fill = fill_of(options, q.dim(3));
+    // [attention]
+    Tensor scores = matmul(q, k, {.transpose_b = true, .scale = scale});  // [.., Lq, Lk]
+    masked_fill(scores, mask, fill);                                      // 1 in the mask: hidden
+    Tensor w = softmax(scores);                                           // each row sums to 1
+    Tensor y = matmul(w, v);                                              // [.., Lq, d_v]
+    // [attention: what is kept]
     if (cache) *cache = {q, k, v, w, mask, options, way()};
     if (weights) *weights = w;
     return y;
 }
-// [attention: backward]
-// forward was:  y = w v,  w = softmax(s),  s = scale * q k^T with hidden scores overwritten
-// hence:        dv = w^T dy,  dw = dy v^T,  ds = softmax backward of dw, 0 where overwritten,
-//               dq = scale * ds k,  dk = scale * ds^T q
+
+Tensor attention_weights(const Tensor& q, const Tensor& k, const Mask& mask,
+                         const AttentionOptions& options) {
+    Tensor weights;
+    const Tensor no_values = Tensor::zeros(k.shape().with(3, 1));
+    attention(q, k, no_values, mask, options, nullptr, &weights);
+    return weights;
+}
+// [attention: around its backward]
 AttentionGradients attention_backward(const Tensor& dy, const AttentionCache& cache) {
     const Tensor &q = cache.q, &k = cache.k, &v = cache.v, &w = cache.weights;
     require_shape(dy.shape(), q.shape().with(3, v.dim(3)), "attention backward", "dy");
     const ScopedWay scoped(cache.way);
     const Real scale = scale_of(cache.options, q.dim(3));
-    Tensor dv = matmul(w, dy, {.transpose_a = true});  // [B, H, Lk, d_v]
-    Tensor dw = matmul(dy, v, {.transpose_b = true});  // [B, H, Lq, Lk]
-    Tensor ds = softmax_backward(dw, w);               // [B, H, Lq, Lk]
+    // [attention: backward]
+    // forward was:  y = w v,  w = softmax(s),  s = scale * q k^T with hidden scores overwritten
+    Tensor dv = matmul(w, dy, {.transpose_a = true});  // [.., Lk, d_v]
+    Tensor dw = matmul(dy, v, {.transpose_b = true});  // [.., Lq, Lk]
+    Tensor ds = softmax_backward(dw, w);               // [.., Lq, Lk]
     masked_fill(ds, cache.mask, 0);
-    Tensor dq = matmul(ds, k, {.scale = scale});                       // [B, H, Lq, d_k]
-    Tensor dk = matmul(ds, q, {.transpose_a = true, .scale = scale});  // [B, H, Lk, d_k]
+    Tensor dq = matmul(ds, k, {.scale = scale});                       // [.., Lq, d_k]
+    Tensor dk = matmul(ds, q, {.transpose_a = true, .scale = scale});  // [.., Lk, d_k]
+    // [attention: its gradients]
     return {dq, dk, dv};
 }
 

@@ -18,13 +18,13 @@ namespace cuda {
 decltype(softmax) softmax;
 decltype(softmax_backward) softmax_backward;
 }  // namespace cuda
-// [softmax]
+// [softmax: which way]
 Tensor softmax(const Tensor& z) {
     require(z.rank() >= 1 && z.dim(-1) >= 1,
             "softmax: z has shape {}, expected at least one score per row", z.shape());
     return Ways{"softmax", plain::softmax, fast::softmax, cuda::softmax}(z);
 }
-
+// [softmax]
 Tensor plain::softmax(const Tensor& z) {
     constexpr Real smallest = std::numeric_limits<Real>::min();  // normal number
     Tensor w(z.shape());
@@ -37,13 +37,13 @@ Tensor plain::softmax(const Tensor& z) {
     }
     return w;
 }
-// [softmax: backward]
+// [softmax: backward, which way]
 Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
     require_shape(dw.shape(), w.shape(), "softmax backward", "dw");
     return Ways{"softmax", plain::softmax_backward, fast::softmax_backward, cuda::softmax_backward}(
         dw, w);
 }
-
+// [softmax: backward]
 // forward was:  w = exp(z - max) / sum     so     dw_j/dz_n = w_j (1[j=n] - w_n)
 // hence:        dz = w * (dw - <dw, w>)    row by row
 Tensor plain::softmax_backward(const Tensor& dw, const Tensor& w) {
