@@ -252,21 +252,24 @@ void show_learning(Results& results) {
     Mask blind = pads.clone();
     for (Index b = 0; b < 3; ++b)
         for (Index i = 0; i < 7; ++i) blind(b, 0, i, differs) = 1;
-    fmt::print("                            with 好         with 男\n");
-    fmt::print("                          good   boy      good   boy     mean loss\n");
+    fmt::print("                                with 好         with 男\n");
+    fmt::print("                              good   boy      good   boy     mean loss\n");
     const auto line = [&](const char* what, const Tensor& p) {  // row 3 is that of *a*
         double loss = 0;
         for (Index r = 0; r < next.size(); ++r)
             loss -= std::log(static_cast<double>(matrix(p)(r, next.data()[r])));
-        fmt::print("{:24}{:6.2f}{:6.2f}{:10.2f}{:6.2f}{:14.2f}\n", what, p(0, 3, good),
+        fmt::print("{:28}{:6.2f}{:6.2f}{:10.2f}{:6.2f}{:14.2f}\n", what, p(0, 3, good),
                    p(0, 3, boy), p(2, 3, good), p(2, 3, boy),
                    loss / static_cast<double>(next.size()));
     };
-    const std::vector<std::pair<std::string, Look>> looks{{"nothing", Look::at_nothing},
-                                                          {"mean", Look::at_all_alike},
-                                                          {"attention", Look::by_attention}};
+    struct Kind {
+        const char *name, *label;
+        Look look;
+    };
     Tensor weights;
-    for (const auto& [name, look] : looks) {
+    for (const auto& [name, label, look] : {Kind{"nothing", "no source", Look::at_nothing},
+                                            Kind{"mean", "plain mean of it", Look::at_all_alike},
+                                            Kind{"attention", "attention", Look::by_attention}}) {
         double least = 1, most = 0, later = 1, least_weight = 1;
         for (std::uint64_t seed = 1; seed <= 10; ++seed) {
             Random random(seed);
@@ -288,18 +291,19 @@ void show_learning(Results& results) {
                              strongest == differs ? static_cast<double>(w(b, 0, 3, differs)) : 0.0);
             }
             if (seed == 1) {
-                line(name.c_str(), p);
+                line(label, p);
                 weights = w.clone();
-                if (look == Look::by_attention) line("attention, blind", reader.forward(blind));
+                if (look == Look::by_attention)
+                    line("attention, 好 or 男 hidden", reader.forward(blind));
             }
             if (look != Look::at_all_alike) continue;
             for (int step = 300; step < 800; ++step) reader.step(reader.forward(pads), rate);
             later = std::min(later, static_cast<double>(reader.forward(pads)(0, 3, good)));
         }
-        results.set("after_a_least_" + name, least);
-        results.set("after_a_most_" + name, most);
+        results.set(fmt::format("after_a_least_{}", name), least);
+        results.set(fmt::format("after_a_most_{}", name), most);
         if (look == Look::at_all_alike) results.set("after_a_mean_later", later);
-        results.set("looks_least_" + name, least_weight);
+        results.set(fmt::format("looks_least_{}", name), least_weight);
     }
     results.array("learned", weights);  // [3, 1, 7, 8]
     section("Where it looks");
