@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-from style import Axes, Data, Figure, arrow, figure, heat, ink, muted, narrow, panels, paper, sequential
+from style import (
+    Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels, paper, sequential,
+)
 
 
 class Sheets:
@@ -112,8 +116,8 @@ def weights(data: Data, fig: Figure) -> None:
     axes = panels(fig, 2)
     for ax, name in zip(axes, ("weights", "causal_weights"), strict=True):
         heat(
-            ax, data.array(name)[0, 0], rows=words, columns=words, numbers="{:.2f}", low=0, high=1,
-            top=True,
+            ax, data.array(name)[0, 0], rows=words, columns=glossed(words), numbers="{:.2f}", low=0,
+            high=1, top=True,
         )
         ax.set_xlabel("key")
         if ax is axes[0] or narrow():
@@ -155,74 +159,79 @@ def jacobian(data: Data, fig: Figure) -> None:
     axes.set_ylabel("weight $j$")
 
 
-GLOSSES = ("I", "have", "one", "measure\nword", "good", "friend,\n1st half", "friend,\n2nd half")
 COLUMNS = ("who", "does", "how\nmany", "what")
 
 
-@figure("idea", width=7.6, height=4.6, narrow=(3.7, 4.7))
+@figure("idea", width=7.6, height=4.6, narrow=(3.7, 4.8))
 def idea(data: Data, fig: Figure) -> None:
-    """好 asks, all words answer, and their values come back through lines as thick as the weights."""
+    """好 asks, all words answer, and their values come back in bands as wide as the weights."""
     words = data.value("words").split()[:7]
     keys, values, w, y = (
         data.array(name)[0, 0] for name in ("keys", "values", "weights", "result")
     )
     asks = words.index("好")
+    meanings = [label.partition("\n")[2] for label in glossed(words)]
     axes = fig.subplots()
     axes.set_axis_off()
     axes.set(xlim=(-0.62, 6.62), ylim=(-4.1, 5.75))
-    size = 6.5 if narrow() else 9.0
+    size, box = (6.5, 1.5) if narrow() else (9.0, 1.1)  # of text; width of the box, all weights
 
-    def tag(x: float, y: float, text: str, color: str, larger: float = 0, wide: float = 1.1) -> None:
-        box = {"boxstyle": "round,pad=0.3", "facecolor": paper(), "edgecolor": color, "linewidth": wide}
+    def text(x: float, y: float, text: str, larger: float = 0, **more: Any) -> None:
         axes.text(
-            x, y, text, ha="center", va="center", fontsize=size + larger, color=ink(), bbox=box,
-            zorder=4, linespacing=1.0,
+            x, y, text, va="center", fontsize=size + larger,
+            **{"ha": "center", "color": ink(), "linespacing": 1.0, "zorder": 4, **more},
         )
 
-    def note(x: float, y: float, text: str, ha: str = "left", color: str | None = None) -> None:
-        axes.text(
-            x, y, text, ha=ha, va="center", fontsize=size, color=color or muted(), linespacing=1.25,
-            zorder=5,
-        )
+    def tag(x: float, y: float, said: str, color: str, larger: float = 0, pad: float = 0.3) -> None:
+        look = {"boxstyle": f"round,pad={pad}", "facecolor": paper(), "edgecolor": color}
+        text(x, y, said, larger, bbox={**look, "linewidth": 1.2 + larger / 3})
 
+    def note(x: float, y: float, said: str, ha: str = "left") -> None:
+        text(x, y, said, ha=ha, color=muted(), linespacing=1.25)
+
+    begin = asks - box / 2
     for j, word in enumerate(words):
-        weight = float(w[asks, j])
         arrow(axes, (asks + (j - asks) * 0.11, -3.1), (j, -1.95), "C0", 0.9)
         told = [name for name, number in zip(COLUMNS, keys[j], strict=True) if number > 0]
-        tag(j, -1.4, "many,\nwhat" if len(told) > 1 else told[0] + "!" * int(keys[j, 3] > 1), "C0")
-        axes.text(j, 0.45, word, ha="center", va="center", fontsize=size * 2.3, color=ink())
-        note(j, -0.45, GLOSSES[j], "center")
+        loud = "!" * int(keys[j, 3] > 1)
+        tag(j, -1.4, "many,\nwhat" if len(told) > 1 else told[0] + loud, "C0")
+        text(j, 0.4, word, larger=size * 1.3, color="C0" if j == asks else ink())
+        note(j, -0.45, meanings[j], "center")
         tag(j, 1.45, f"{values[j, 0]:.0f} | {values[j, 1]:.0f}", "C1")
-        half, begin = weight / 2, asks - 0.5 + float(w[asks, :j].sum())
+        wide = box * float(w[asks, j])
         axes.fill(
-            (j - half, j + half, begin + weight, begin), (1.6, 1.6, 4.7, 4.7), color="C1", alpha=0.75,
-            linewidth=0.3,
+            (j - wide / 2, j + wide / 2, begin + wide, begin), (1.6, 1.6, 4.7, 4.7), color="C1",
+            alpha=0.75, linewidth=0.3,
         )
-        axes.text(
-            j + 0.3 * (begin + half - j), 2.53, f"{weight:.2f}", ha="center", va="center", fontsize=size,
-            color=ink(), bbox={"boxstyle": "round,pad=0.12", "facecolor": paper(), "edgecolor": "none"},
+        text(
+            j + 0.3 * (begin + wide / 2 - j), 2.53, f"{w[asks, j]:.2f}",
+            bbox={"boxstyle": "round,pad=0.12", "facecolor": paper(), "edgecolor": "none"},
         )
-    axes.fill((asks - 0.5, asks + 0.5, asks + 0.5, asks - 0.5), (4.7, 4.7, 5.5, 5.5), facecolor=paper(), edgecolor="C1")
-    axes.text(
-        asks, 5.08, f"{y[asks, 0]:.2f} | {y[asks, 1]:.2f}", ha="center", va="center", fontsize=size + 1, color=ink()
-    )
-    tag(asks, -3.5, "what?", "C0", larger=2, wide=1.8)
-    note(-0.5, -3.5, "1  好 asks every key\n    the same question")
-    note(-0.5, 4.75, "2  each value comes back: the better\n    question and key agree, the thicker")
-    note(-0.45, 2.15, "place | friend", color=ink())
-    note(6.55, 4.85, "3  and they merge\n    into one mean" if narrow() else "3  and all merge into one mean", "right")
+        begin += wide
+    sides = np.array((-1, 1, 1, -1)) * box / 2 + asks
+    axes.fill(sides, (4.7, 4.7, 5.5, 5.5), facecolor=paper(), edgecolor="C1", linewidth=1.8)
+    text(asks, 5.08, f"{y[asks, 0]:.2f} | {y[asks, 1]:.2f}", larger=2)
+    tag(asks, -3.5, "what?", "C0", larger=2)
+    note(-0.5, -3.5, "1  the query of 好 asks\n    every key the same")
+    if narrow():
+        note(-0.55, 4.75, "2  each value comes back:\n    the better query and\n    key agree, the thicker")
+        note(6.6, 5.0, "3  together\n    a mean", "right")
+        text(-0.6, 2.25, "place |\nfriend", ha="left")
+    else:
+        note(-0.5, 4.85, "2  each value comes back: the better\n    query and key agree, the thicker")
+        note(6.55, 5.08, "3  together they are a mean", "right")
+        text(-0.45, 2.15, "place | friend", ha="left")
 
 
 @figure("learned", width=7.2, height=3.5, narrow=(3.7, 6.6))
 def learned(data: Data, fig: Figure) -> None:
     """Where the reader looks, in the first sentence and in the third."""
     weights = data.array("learned")[:, 0, :, :7]
-    pairs = zip(panels(fig, 2), (0, 2), ("好 good", "男 boy"), strict=True)
-    for ax, sentence, differs in pairs:
-        character, meaning = differs.split()
-        said = ["I", "have", "a", meaning, "friend", ".", "E"]
-        columns = ["我\nI", "有\nhave", "一\none", "个\n", f"{character}\n{meaning}", "朋\nfri-", "友\n-end"]
+    words = data.value("words").split()[:7]
+    for ax, sentence, pair in zip(panels(fig, 2), (0, 2), ("好 good", "男 boy"), strict=True):
+        words[4], meaning = pair.split()
         heat(
-            ax, weights[sentence], rows=said, columns=columns, numbers="{:.2f}", low=0, high=1, top=True,
+            ax, weights[sentence], rows=["I", "have", "a", meaning, "friend", ".", "E"],
+            columns=glossed(words), numbers="{:.2f}", low=0, high=1, top=True,
         )
         ax.set_ylabel("says")
