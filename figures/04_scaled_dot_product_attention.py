@@ -214,11 +214,13 @@ def idea(data: Data, fig: Figure) -> None:
     tag(asks, -3.5, "what?", "C0", larger=2)
     note(-0.5, -3.5, "1  the query of 好 asks\n    every key the same")
     if narrow():
-        note(-0.55, 4.75, "2  each value comes back:\n    the better query and\n    key agree, the thicker")
+        back = "2  each value comes back:\n    the better query and\n    key agree, the thicker"
+        note(-0.55, 4.75, back)
         note(6.6, 5.0, "3  together\n    a mean", "right")
         text(-0.6, 2.25, "place |\nfriend", ha="left")
     else:
-        note(-0.5, 4.85, "2  each value comes back: the better\n    query and key agree, the thicker")
+        back = "2  each value comes back: the better\n    query and key agree, the thicker"
+        note(-0.5, 4.85, back)
         note(6.55, 5.08, "3  together they are a mean", "right")
         text(-0.45, 2.15, "place | friend", ha="left")
 
