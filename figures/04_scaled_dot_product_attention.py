@@ -237,3 +237,40 @@ def learned(data: Data, fig: Figure) -> None:
             columns=glossed(words), numbers="{:.2f}", low=0, high=1, top=True,
         )
         ax.set_ylabel("says")
+
+
+@figure("areas", width=6.4, height=2.9, narrow=(3.7, 2.9))
+def areas(data: Data, fig: Figure) -> None:
+    """The gradient of a score as the area between a bar, weight by price, and the mean cost."""
+    w, prices, ds = (data.array(f"worked_{name}") for name in ("weights", "prices", "ds"))
+    mean = float(w @ prices)
+    axes = fig.subplots()
+    start = 0.0
+    for j, (wide, price) in enumerate(zip(w, prices, strict=True)):
+        end = start + float(wide)
+        axes.fill_between(
+            (start, end), mean, price, color="C1" if price > mean else "C0", alpha=0.75, linewidth=0
+        )
+        axes.plot(
+            (start, start, end, end), (0, price, price, 0), color=ink(), linewidth=1.2,
+            linestyle="-" if wide > 0 else ":",
+        )
+        middle = (start + end) / 2
+        gap = "\n" if narrow() and wide < 0.5 else " "
+        if wide > 0:
+            axes.text(
+                middle, (mean + price) / 2, f"$ds_{j}$ ={gap}{ds[j]:+.2f}".replace("-", "\u2212"),
+                ha="center", va="center", fontsize=9, color=ink(),
+            )
+            axes.text(middle, -0.75, f"$w_{j}$ = {wide:.2f}", ha="center", color=ink())
+        beside = 0.015 if wide == 0 else 0.0
+        said = f"hidden:\nprice {price:.0f},\nwidth 0" if wide == 0 else f"price {price:.0f}"
+        at = price - 0.9 if wide == 0 else price + 0.15
+        axes.text(
+            middle + beside, at, said, ha="left" if beside else "center", fontsize=8.5, color=ink()
+        )
+        start = end
+    axes.plot((-0.02, 1.02), (mean, mean), color="C2", linestyle="--", linewidth=1.4)
+    axes.text(-0.03, mean, f"mean cost {mean:.0f} ", ha="right", va="center", color="C2")
+    axes.set(xlim=(-0.28, 1.2), ylim=(-1.0, 7.4))
+    axes.set_axis_off()

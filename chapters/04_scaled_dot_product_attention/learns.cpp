@@ -48,7 +48,8 @@ Tensor Reader::forward(const Mask& mask) {
 void Reader::step(const Tensor& p, Real rate) {
     // [step]
     Tensor dlogits = p.clone();  // p minus one-hot
-    for (Index r = 0; r < next.size(); ++r) matrix(dlogits)(r, next.data()[r]) -= 1;
+    for (Index b = 0; b < next.dim(0); ++b)
+        for (Index t = 0; t < next.dim(1); ++t) dlogits(b, t, next(b, t)) -= 1;
     dlogits *= 1 / static_cast<Real>(next.size());
     const Tensor dh = one_head(last.backward(dlogits, of_last));
     const AttentionGradients d = attention_backward(dh, of_attention);
