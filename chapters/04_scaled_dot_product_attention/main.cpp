@@ -20,17 +20,6 @@ using namespace abh;
 using namespace abh::example;
 
 namespace {
-// [score table]
-/// Prints the weights of two words. The first does not see the second.
-void show_score_table() {
-    section("Score table");
-    const Tensor q({1, 1, 2, 1}, {1, 1}), k({1, 1, 2, 1}, {Real(0.19), Real(0.5)});
-    const Tensor w = attention_weights(q, k, over_heads(look_ahead_mask(Ids::zeros({1, 2}))));
-    const auto percent = (100 * matrix(w)).eval();
-    fmt::print("robot looks at  robot {:.0f} % ({:.1f})\n", percent(0, 0), percent(0, 0));
-    fmt::print("must  looks at  robot {:.0f} % ({:.1f})  must {:.0f} % ({:.1f})\n",
-               std::floor(percent(1, 0)), percent(1, 0), std::floor(percent(1, 1)), percent(1, 1));
-}
 // [by hand]
 /// Prints every number on the way from one query to its weights, computed without `attention`.
 void show_row(Index row, const Mask& mask, const Tensor& weights) {
@@ -199,7 +188,7 @@ int main(int argc, char** argv) {
         Tensor weights;
         const Tensor y = attention(queries, keys, values, mask, {}, nullptr, &weights);
         const Tensor dy = normal(y.shape(), random.stream());
-        show_score_table();
+        show_idea(results);
         show_row(row - 1, mask, weights);
         print_weights(weights, y);
         show_spread(random, results);
@@ -208,7 +197,6 @@ int main(int argc, char** argv) {
         show_hidden_row(dy, results);
         show_gradients(mask, dy, results);
         show_speed(random, results);
-        show_idea(results);
         results.array("queries", queries);
         results.array("keys", keys);
         results.array("scores", matmul(queries, keys, {.transpose_b = true, .scale = Real(0.5)}));

@@ -13,6 +13,17 @@
 
 namespace abh::example {
 namespace {
+// [score table]
+/// Prints the weights of two words. The first does not see the second.
+void show_score_table() {
+    section("Score table");
+    const Tensor q({1, 1, 2, 1}, {1, 1}), k({1, 1, 2, 1}, {Real(0.19), Real(0.5)});
+    const Tensor w = attention_weights(q, k, over_heads(look_ahead_mask(Ids::zeros({1, 2}))));
+    const auto percent = (100 * matrix(w)).eval();
+    fmt::print("robot looks at  robot {:.0f} % ({:.1f})\n", percent(0, 0), percent(0, 0));
+    fmt::print("must  looks at  robot {:.0f} % ({:.1f})  must {:.0f} % ({:.1f})\n",
+               std::floor(percent(1, 0)), percent(1, 0), std::floor(percent(1, 1)), percent(1, 1));
+}
 // [soft look-up]
 /// Prints what 好 gets from the seven words, padding left out, and records what a plain mean and a
 /// hard look-up would give instead.
@@ -112,8 +123,9 @@ void show_learning(Results& results) {
     fmt::print("                              good   boy      good   boy     mean loss\n");
     const auto line = [&](const char* what, const Tensor& p) {  // row 3 is that of *a*
         double loss = 0;
-        for (Index r = 0; r < next.size(); ++r)
-            loss -= std::log(static_cast<double>(matrix(p)(r, next.data()[r])));
+        for (Index b = 0; b < next.dim(0); ++b)
+            for (Index t = 0; t < next.dim(1); ++t)
+                loss -= std::log(static_cast<double>(p(b, t, next(b, t))));
         fmt::print("{:28}{:6.2f}{:6.2f}{:10.2f}{:6.2f}{:14.2f}\n", what, p(0, 3, good),
                    p(0, 3, boy), p(2, 3, good), p(2, 3, boy),
                    loss / static_cast<double>(next.size()));
@@ -192,6 +204,7 @@ void show_idea(Results& results) {
     show_saturated(results);
     show_learning(results);
     keep_worked_gradient(results);
+    show_score_table();
 }
 
 }  // namespace abh::example
