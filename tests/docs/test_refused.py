@@ -43,6 +43,7 @@ FLAWS = (
     (CHAPTER, "$$ (04-softmax-dz)\n`````\n", f"$$ (04-softmax-dy)\n`````\n\n{UNLABELED}"),
     (WORKBENCH, "On to", "```{listing} /lib/tensor.cpp\n:part: at\n```\n\n```{plot} 04/weights\n```\n\nOn to"),
     (WORKBENCH, "(../04_small_attention/index.md)", "(../05_attention/index.md)"),
+    (WORKBENCH, "On to", "````{task} What?\n:show: [2]\n- [x] A\n\n  B\n\n- [ ] C\n\n  D\n````\n\nOn to"),
     ("docs/lists.md", "{list-of} mistakes", "{list-of} mistaeks"),
 )
 NAMED = (
@@ -63,6 +64,8 @@ NAMED = (
     ("lib/tensor.cpp:9-14", "[at]", "shown 2 times", WORKBENCH),
     (WORKBENCH, "plot 04/weights", ":alt:"),
     (WORKBENCH, "../05_attention/index.md"),
+    (WORKBENCH, "task: the option :show: must be a JSON object"),
+    (WORKBENCH, "task: it stands in no live part"),
     ("docs/lists.md:11", "list-of mistaeks: expected one of figures, derivations"),
     ("lib/extra.cpp:3: no page shows part [more] or leaves it to the source",),
     ("lib/empty.cpp:2: part [none] is empty",),
@@ -97,7 +100,7 @@ class Refused(Case):
         project.edit(CHAPTER, "Equation {eq}", f"````{{fold}} Many\n{words}\n````\n\nEquation {{eq}}")
         project.edit(WORKBENCH, "On to", f"{words}\n\nOn to")
         done = project.render()
-        self.assert_refused(done, WORKBENCH, "at most 4000")
+        self.assert_refused(done, WORKBENCH, "at most 3500")
         self.assertNotIn(CHAPTER, done.stdout + done.stderr)
 
 

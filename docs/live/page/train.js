@@ -106,7 +106,7 @@ class AbhTrain extends LivePart {
     const { unseen } = this.about;
     [this.source, this.target] = unseen ?? AbhTrain.notebook;
     const which = unseen ? "(training never sees it)" : "(one of the two that it is trained on)";
-    this.asked.replaceChildren(`${this.source} = `, make("em", {}, this.target), ` ${which}. The model says, by step:`);
+    this.asked.replaceChildren(...glossed(`${this.source} = `), make("em", {}, this.target), ` ${which}. The model says, by step:`);
     this.heard.replaceChildren();
     this.latest = undefined;
     this.order.replaceChildren();
@@ -175,7 +175,7 @@ class AbhTrain extends LivePart {
       const { ids } = await this.model.call("translate", { words, max_words: 12, cached: true });
       const said = ids.map((id) => this.about.target[id]).join(" ");
       right &&= said === wanted;
-      parts.push(make("br"), `${words} = `, said === wanted ? make("strong", {}, `${said} ✓`) : said || "(nothing)");
+      parts.push(make("br"), ...glossed(`${words} = `), said === wanted ? make("strong", {}, `${said} ✓`) : said || "(nothing)");
     }
     this.both = right ? this.both || step : 0;
     this.order.replaceChildren(right ? `Both ways round, since step ${this.both}:` : "Who likes whom, both ways round:", ...parts);

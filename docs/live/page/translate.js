@@ -126,8 +126,8 @@ class AbhTranslate extends LivePart {
     this.example.row.hidden = !!file;
     const words = about.source.length > 80 ? [] : about.source.filter((_, id) => id !== pad);
     this.shorter.hidden = !words.length;
-    const add = (word) => press(word, () => this.write(`${this.text.value.trim()} ${word}`.trim()));
-    this.words.replaceChildren(...words.map(add));
+    const add = (label, i) => press(label, () => this.write(`${this.text.value.trim()} ${words[i]}`.trim()));
+    this.words.replaceChildren(...labels(words).map(add));
   }
   /** Goes over to another checkpoint; if that cannot be, back to the one before. */
   async open(file) {
