@@ -16,7 +16,7 @@ HAND = ("P", "我", "有", "一", "个", "好", "朋", "友")
 TWICE = {6: ("C1", "-"), 7: ("C2", (0, (4, 1.5)))}
 
 
-# A row is pulled out ------------------------------------------------------------------------------
+# One row, two places ------------------------------------------------------------------------------
 
 
 def cells(axes: Axes, row: np.ndarray, x: float, y: float, size: tuple[float, float], edge: str,
@@ -39,33 +39,25 @@ def place(axes: Axes, words: Sequence[str], x: Sequence[float], y: float) -> Non
                   fontweight="normal" if color == muted() else "bold")
 
 
-@figure("drawer", width=7.4, height=3.55, narrow=(3.7, 3.3))
-def drawer(data: Data, fig: Figure) -> None:
+@figure("one_row", width=7.4, height=3.95, narrow=(3.7, 3.4))
+def one_row(data: Data, fig: Figure) -> None:
     """One row serves two places; what the places want of it comes back and is added."""
     table = data.array("rows_after")  # [9, 2]
     axes = fig.subplots()
-    order = ("I", "have", "zero", "a", "good", "girl", "boy", "friend")
-    cell, step, top, left = (0.56, 0.44), 0.56, 5.0, 1.05
-    long = 2 * cell[0]
-    axes.add_patch(FancyBboxPatch((left - 0.09, top - 7 * step - 0.09), long + 0.18, 7 * step + cell[1] + 0.18,
+    order = ("I", "have", "zero", "friend", "a", "good", "girl", "boy", ".")
+    cell, step, top, left = (0.56, 0.44), 0.56, 5.56, 1.05
+    end, bottom = left + 2 * cell[0], top - 8 * step
+    axes.add_patch(FancyBboxPatch((left - 0.09, bottom - 0.09), end - left + 0.18, top - bottom + cell[1] + 0.18,
                                   boxstyle="round,pad=0,rounding_size=0.08", fill=False,
                                   edgecolor=ink(), linewidth=1.3))
-    axes.text(left + long / 2, top + cell[1] + 0.2, "table $E$", ha="center", va="bottom", fontsize=9.5)
+    axes.text((left + end) / 2, top + cell[1] + 0.2, "table $E$", ha="center", va="bottom", fontsize=9.5)
     for i, word in enumerate(order):
         y, chosen = top - step * i, word == "a"
         axes.text(left - 0.2, y + cell[1] / 2, word, ha="right", va="center", fontsize=10.5,
                   fontweight="bold" if chosen else "normal", color="C0" if chosen else ink())
-        if chosen:
-            out, level = left + (1.75 if narrow() else 2.1), y
-            axes.add_patch(Rectangle((left, y), long, cell[1], fill=False, edgecolor=muted(),
-                                     linestyle=(0, (3, 2)), linewidth=0.9))
-        else:
-            cells(axes, table[ENGLISH.index(word)], left, y, cell, muted(), 0.6)
-    for y in (level, level + cell[1]):
-        axes.plot([left + long, out], [y, y], color="C0", linewidth=0.9, linestyle=(0, (1, 1.5)))
-    cells(axes, table[ENGLISH.index("a")], out, level, cell, "C0", 2.0)
-    end, middle = out + long, level + cell[1] / 2
-    plus = (end + 0.45, middle)
+        cells(axes, table[ENGLISH.index(word)], left, y, cell, "C0" if chosen else muted(), 2.2 if chosen else 0.6)
+    middle = top - step * order.index("a") + cell[1] / 2
+    plus = (end + (1.0 if narrow() else 1.3), middle)
     x = (5.05, 6.0) if narrow() else (5.95, 6.75, 7.6, 8.5, 9.65)
     words = ("a", "{}") if narrow() else ("I", "have", "a", "{}", "friend")
     copy = x[words.index("a")]
@@ -73,8 +65,7 @@ def drawer(data: Data, fig: Figure) -> None:
         y = middle + sign * 1.6
         place(axes, [word.format(said) for word in words], x, y + sign * 0.55)
         cells(axes, table[ENGLISH.index("a")], copy - cell[0], y - cell[1] / 2, cell, "C0", 1.6)
-        arrow(axes, (out + cell[0], middle + sign * (cell[1] / 2 + 0.04)),
-              (copy - cell[0] - 0.08, y + sign * 0.04), "C0", 1.6)
+        arrow(axes, (end + 0.14, middle + sign * 0.16), (copy - cell[0] - 0.08, y + sign * 0.04), "C0", 1.6)
         axes.annotate("", (plus[0] + 0.17, plus[1] + sign * 0.15), (copy + 0.12, y - sign * (cell[1] / 2 + 0.05)),
                       arrowprops={"arrowstyle": "-|>", "color": "C1", "linewidth": 1.9, "linestyle": (0, (4, 1.5)),
                                   "shrinkA": 0, "shrinkB": 0, "connectionstyle": f"arc3,rad={-sign * 0.28}"})
@@ -82,12 +73,12 @@ def drawer(data: Data, fig: Figure) -> None:
                   va="center", ha="left", style="italic")
     axes.add_patch(Circle(plus, 0.2, facecolor=paper(), edgecolor="C1", linewidth=1.7, zorder=4))
     axes.text(*plus, "+", ha="center", va="center_baseline", color="C1", fontsize=13, fontweight="bold", zorder=5)
-    arrow(axes, (plus[0] - 0.2, plus[1]), (end + 0.03, plus[1]), "C1", 1.9)
-    away = 2.0 if narrow() else 1.6
-    axes.text(out - 0.15, middle + away, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
-    axes.text(out - 0.15, middle - away, "backward:\nadd what\ncomes back", color="C1", fontsize=9.5, ha="left",
+    arrow(axes, (plus[0] - 0.2, middle), (end + 0.12, middle), "C1", 1.9)
+    away = 2.0 if narrow() else 1.75
+    axes.text(end + 0.45, middle + away, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
+    axes.text(end + 0.45, middle - away, "backward:\nadd what\ncomes back", color="C1", fontsize=9.5, ha="left",
               va="center")
-    axes.set(xlim=(0, 6.65 if narrow() else 10.3), ylim=(0.85, 6.1), aspect="equal")
+    axes.set(xlim=(0, 6.65 if narrow() else 10.3), ylim=(0.9, 6.65), aspect="equal")
     axes.axis("off")
 
 

@@ -18,7 +18,7 @@ Real NextWords::step(Real eta) {
     // [step]
     Tensor z = scores.forward(words.forward(before, &read), &seen);  // [1, 15, 9]
     for (Index r = 0; std::int32_t next : after.values()) {
-        auto p = matrix(z).row(r++);  // the scores of one place
+        auto p = matrix(z).row(r++);  // the scores of one place: a view, so p writes into z
         p = p.array().exp();
         p /= p.sum();  // softmax: they have become probabilities
         loss -= std::log(p(next)) / 15;
@@ -26,10 +26,11 @@ Real NextWords::step(Real eta) {
     }
     z *= Real(1) / 15;  // of the mean loss
     words.backward(scores.backward(z, seen), read);
-    for (Parameter* w : {&words.table, &scores.weight})  // W -= eta dW
-        vector(w->value) -= eta * vector(w->grad());
+    for (Parameter* w : {&words.table, &scores.weight}) {
+        vector(w->value) -= eta * vector(w->grad());  // W -= eta dW
+        w->zero_grad();                               // and the next step starts afresh
+    }
     // [use]
-    for (Parameter* w : {&words.table, &scores.weight}) w->zero_grad();
     return loss;
 }
 
