@@ -57,7 +57,7 @@ def one_row(data: Data, fig: Figure) -> None:
                   fontweight="bold" if chosen else "normal", color="C0" if chosen else ink())
         cells(axes, table[ENGLISH.index(word)], left, y, cell, "C0" if chosen else muted(), 2.2 if chosen else 0.6)
     middle = top - step * order.index("a") + cell[1] / 2
-    plus = (end + (1.0 if narrow() else 1.3), middle)
+    plus = (end + (1.0 if narrow() else 2.1), middle)
     x = (5.05, 6.0) if narrow() else (5.95, 6.75, 7.6, 8.5, 9.65)
     words = ("a", "{}") if narrow() else ("I", "have", "a", "{}", "friend")
     copy = x[words.index("a")]
