@@ -56,12 +56,12 @@ def distance(data: Data, fig: Figure) -> None:
     axes = fig.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-    for (start, end), y, color in zip(pairs, heights, ("C0", "C1"), strict=True):
+    for (start, end), y in zip(pairs, heights, strict=True):
         fast, slow = (tuple(float(np.arctan2(*code[t, c : c + 2])) % (2 * np.pi) for t in (start, end)) for c in (0, 2))
         for x, t, count in ((left, start, 1), (right, end, 2)):
             beside = (x + big + small + gap, y - big + small)
-            dial(axes, (x, y), big, fast[:count], color)
-            dial(axes, beside, small, slow[:count], color)
+            dial(axes, (x, y), big, fast[:count], "C0")
+            dial(axes, beside, small, slow[:count], "C1")
             axes.text(x, y + big + 0.09, f"position {t}", ha="center", va="bottom", fontsize=10)
         middle, turns = sum(fast) / 2, [f"{hand[1] - hand[0]:.2g}" for hand in (fast, slow)]
         axes.text(right + 0.5 * big * np.sin(middle), y + 0.5 * big * np.cos(middle), turns[0], ha="center", va="center",

@@ -101,11 +101,11 @@ def inside_starts(data: Data, fig: Figure) -> None:
     words = words_of(data, "source")
     grid = grid_of(fig, (4, 2) if narrow() else (2, 4))
     places = grid.T if narrow() else grid
-    for row, name, start in zip(places, ("start_wide", "start_narrow"), ("1", "1/√d"), strict=True):
+    for row, name, start in zip(places, ("start_wide", "start_narrow"), ("too long", "right"), strict=True):
         for h, axes in enumerate(row):
             rows = glossed(words, " ") if h == 0 or narrow() else [""] * len(words)
             columns = glossed(words, staggered=True)
-            drawn = head(axes, data.array(name, run="inside")[0][h], rows, columns, f"start {start}, head {h}")
+            drawn = head(axes, data.array(name, run="inside")[0][h], rows, columns, f"{start}, map {h}")
     scale_of_heads(fig, grid, drawn)
 
 

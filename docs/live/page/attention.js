@@ -157,7 +157,7 @@ class AbhAttention extends LivePart {
       if (map) this.weights = numbers;
       numbers.forEach((x, at) => {
         const cell = this.cells[name][at];
-        paint(cell, x, map ? 1 : name === "y" ? 0 : most);
+        paint(cell, x, map ? 1 : name === "y" ? 0 : most, !map);
         const text = map ? shown(x).replace(/^0/, "") : shown(x, name === "scores" ? 1 : 2);
         cell.textContent = x === 0 ? (map ? "" : "0") : text;  // what is not quite 0 looks otherwise
         cell.title = `${x}`;

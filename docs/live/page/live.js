@@ -256,9 +256,10 @@ const grid = (title, rows, columns, cell) => {
   const box = make("div", { class: "part" }, make("table", {}, make("caption", {}, title), make("thead", {}, head), make("tbody", {}, ...body)));
   return { box, cells };
 };
-/** Colors a cell by a number: blue if positive, orange if negative, deepest at `most`. */
-const paint = (cell, x, most) => {
+/** Colors a cell by a number, deepest at `most`: blue, or, if numbers are signed, orange if positive and blue if negative. */
+const paint = (cell, x, most, signed = false) => {
   cell.style.setProperty("--part", most > 0 ? Math.min(1, Math.abs(x) / most).toFixed(3) : "0");
+  cell.classList.toggle("plus", signed && x > 0);
   cell.classList.toggle("minus", x < 0);
 };
 /** Lets a box that may scroll be reached by keyboard. */

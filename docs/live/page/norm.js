@@ -84,7 +84,7 @@ class AbhNorm extends LivePart {
       const cells = this.cells[["y", "dx", "dγ", "dβ"][i]], most = Math.max(...numbers.map(Math.abs));
       numbers.forEach((x, j) => {
         cells[j].textContent = shown(x, 4);
-        paint(cells[j], x, most);
+        paint(cells[j], x, most, true);
       });
     });
     const error = result.take(1)[0], coarse = error > 1e-6 ? ": for so flat a row their step, 1e−5, is too large" : "";

@@ -56,11 +56,11 @@ class AbhSinusoids extends LivePart {
     this.map.replaceChildren(
       ...[...shades].filter(([shade]) => shade).map(([shade, d]) => {
         const path = svg("path", { d, class: "cells" });
-        paint(path, shade, AbhSinusoids.shades);
+        paint(path, shade, AbhSinusoids.shades, true);
         return path;
       }),
       svg("rect", { x: 34, y: 24, width: 300, height: 240, class: "axis" }),
-      text(34, 14, "a row per position; blue positive, orange negative", "start"),
+      text(34, 14, "a row per position; orange positive, blue negative", "start"),
       text(30, 33, "0", "end"), text(30, 264, `${rows - 1}`, "end"),
       text(34, 280, "column 0", "start"), text(334, 280, `${columns - 1}`, "end"),
       (this.mark = svg("path", { class: "picked" })));
@@ -102,7 +102,7 @@ class AbhSinusoids extends LivePart {
   hand(sine, cosine, i, frequency) {
     const cell = (x) => {
       const span = make("span", {}, shown(x));
-      paint(span, x, 1);
+      paint(span, x, 1, true);
       return span;
     };
     const turns = `hand ${i}, ${frequency.toPrecision(2)} radian per position`;

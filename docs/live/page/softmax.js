@@ -94,7 +94,7 @@ class AbhSoftmax extends LivePart {
       paint(this.weights[j], w, 1);
       this.weights[j].textContent = shown(w, 3);
       this.weights[j].classList.toggle("picked", j === of);
-      paint(this.dz[j], dz[j], Math.max(0.1, large(dz)));  // so that small ones look small
+      paint(this.dz[j], dz[j], Math.max(0.1, large(dz)), true);  // so that small ones look small
       this.dz[j].textContent = shown(dz[j], 3);
     });
     const small = large(dz) < 0.001 ? large(dz).toExponential(0).replace("-", "−") : shown(large(dz), 3);
