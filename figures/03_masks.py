@@ -46,7 +46,7 @@ def look(axes: Axes, points: list[tuple[float, float]], color: str, line: str = 
                            edgecolor="none", zorder=6))
 
 
-@figure("seats", width=7.6, height=4.85, narrow=(3.7, 4.75))
+@figure("seats", width=7.6, height=5.1, narrow=(3.7, 5.0))
 def seats(data: Data, fig: Figure) -> None:
     """The place of I looks left and must not look right; the same for every place is the mask."""
     words = data.value("target_0").split()
@@ -59,7 +59,7 @@ def seats(data: Data, fig: Figure) -> None:
     x = [left + pitch * j for j in range(len(words))]
     top = fig.get_size_inches()[1]
     answer, seat = top - 0.3, top - 1.12
-    grid = seat - 1.14 - cell / 2  # the middle of the table's first row
+    grid = seat - 1.4 - cell / 2  # the middle of the table's first row
     me, next_one = 1, 2
 
     for j, (word, said) in enumerate(zip(words, answers, strict=True)):
@@ -93,7 +93,9 @@ def seats(data: Data, fig: Figure) -> None:
     # the same for every place
     titles = ((label, "right", "place of" if small else "the place of"), (x[0] - wide / 2, "left", "may look at"))
     for at, side, text in titles:
-        axes.text(at, grid + cell / 2 + 0.15, text, ha=side, va="center", fontsize=size - 0.5, color=muted())
+        axes.text(at, grid + cell / 2 + 0.41, text, ha=side, va="center", fontsize=size - 0.5, color=muted())
+    for j, word in enumerate(words):
+        axes.text(x[j], grid + cell / 2 + 0.15, word, ha="center", va="center", fontsize=size, color=ink())
     for i, word in enumerate(words):
         y = grid - i * (cell + 0.04)
         axes.text(label, y, word, ha="right", va="center", fontsize=size, color=ink(), fontfamily="DejaVu Sans",
