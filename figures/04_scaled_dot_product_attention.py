@@ -40,7 +40,8 @@ class Sheets:
 
     def words(self, words: list[str], x: float, top: float) -> None:
         for i, word in enumerate(words):
-            self.text(x, top + i + 0.5, word, ha="right", smaller=1.5)
+            said = word.split("\n")[0] if narrow() else word.replace("\n", " ")
+            self.text(x, top + i + 0.5, said, ha="right", smaller=1.5)
 
     def text(
         self, x: float, y: float, text: str, *, ha: str = "center", smaller: float = 0
@@ -68,6 +69,7 @@ def matrices(data: Data, fig: Figure) -> None:
     )
     hidden = w == 0
     sheets = Sheets(fig.subplots())
+    words = glossed(words)
     (n_q, d_k), (n_k, d_v) = q.shape, v.shape
     gap = 3.4
     at_s = d_k + 1.0
@@ -107,7 +109,7 @@ def matrices(data: Data, fig: Figure) -> None:
     sheets.name(at_y + d_v / 2 + 0.9, top + below, "$Y = AV$", "$[L_q, d_v]$")
     right = at_masked + n_k + 0.4 if narrow() else at_y + d_v + 2.6
     highest = -2.8 - (d_k if narrow() else n_k)
-    sheets.axes.set(xlim=(-1.6, right), ylim=(top + below + 2.4, highest))
+    sheets.axes.set(xlim=(-1.6 if narrow() else -3.2, right), ylim=(top + below + 2.4, highest))
 
 
 @figure("weights", width=7.6, height=3.9, narrow=(3.7, 7.0))
@@ -159,7 +161,7 @@ def jacobian(data: Data, fig: Figure) -> None:
     axes.set_ylabel("weight $j$")
 
 
-COLUMNS = ("who", "does", "how\nmany", "what")
+COLUMNS = ("who", "does", "how many", "what")
 
 
 @figure("idea", width=7.6, height=4.6, narrow=(3.7, 4.8))
@@ -194,7 +196,8 @@ def idea(data: Data, fig: Figure) -> None:
         arrow(axes, (asks + (j - asks) * 0.11, -3.1), (j, -1.95), "C0", 0.9)
         told = [name for name, number in zip(COLUMNS, keys[j], strict=True) if number > 0]
         loud = "!" * int(keys[j, 3] > 1)
-        tag(j, -1.4, "many,\nwhat" if len(told) > 1 else told[0] + loud, "C0")
+        said = ",\n".join(told) + loud
+        tag(j, -1.4, said.replace(" ", "\n") if narrow() else said, "C0")
         text(j, 0.4, word, larger=size * 1.3, color="C0" if j == asks else ink())
         note(j, -0.45, meanings[j], "center")
         tag(j, 1.45, f"{values[j, 0]:.0f} | {values[j, 1]:.0f}", "C1")
@@ -204,7 +207,7 @@ def idea(data: Data, fig: Figure) -> None:
             alpha=0.75, linewidth=0.3,
         )
         text(
-            j + 0.3 * (begin + wide / 2 - j), 2.53, f"{w[asks, j]:.2f}",
+            j + 0.3 * (begin + wide / 2 - j), 2.53, f"{w[asks, j]:.3f}",
             bbox={"boxstyle": "round,pad=0.12", "facecolor": paper(), "edgecolor": "none"},
         )
         begin += wide

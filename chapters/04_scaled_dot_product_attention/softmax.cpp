@@ -32,6 +32,7 @@ Tensor plain::softmax(const Tensor& z) {
     auto weights = matrix(w).array();  // [rows, n]
     for (Index r = 0; r < scores.rows(); ++r) {
         weights.row(r) = (scores.row(r) - scores.row(r).maxCoeff()).exp();
+        // What is below it becomes 0, so a hidden weight is exactly 0.
         weights.row(r) = (weights.row(r) < smallest).select(Real(0), weights.row(r));
         weights.row(r) /= weights.row(r).sum();
     }

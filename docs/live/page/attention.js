@@ -2,7 +2,7 @@
 // <abh-attention>: the running example of chapter 4, forward and backward, by the book's own attention.
 class AbhAttention extends LivePart {
   static eager = true;
-  static columns = ["who", "does", "many", "what"];
+  static columns = ["who", "does", "how many", "what"];
   static parts = ["place", "friend"];
 
   async start(body) {

@@ -2,7 +2,6 @@
 // <abh-softmax>: a row of scores, its weights at a temperature, and what reaches the scores from one of the weights.
 class AbhSoftmax extends LivePart {
   static eager = true;
-  static keeps = true;
 
   async start(body) {
     this.layers = await live.layers();
@@ -25,8 +24,8 @@ class AbhSoftmax extends LivePart {
         this.cool(1, "");
         this.again("As in the chapter");
       })),
-      make("p", {}, "The weights are softmax of z / temperature, and √dₖ is such a temperature. dz says how fast the ",
-        "loss grows with each score. If one weight is nearly 1, every dz is nearly 0: the row is saturated."),
+      make("p", {}, "The weights are softmax of s / temperature, and √dₖ is such a temperature. ds says how fast the ",
+        "loss grows with each score. If one weight is nearly 1, every ds is nearly 0: the row is saturated."),
       this.said);
     body.append(...listings("softmax-cpp-softmax", "softmax-cpp-softmax-backward"));
     this.row.select.value = this.of.select.value = "4";
@@ -38,7 +37,7 @@ class AbhSoftmax extends LivePart {
   }
 
   table() {
-    const { box, cells } = grid("", ["z", "weight", "dz"], this.words, (i, j) => {
+    const { box, cells } = grid("", ["s", "weight", "ds"], this.words, (i, j) => {
       if (i) return make("td", { class: i === 1 ? "number column" : "number column signed" });
       const label = `score of ${this.words[j]}`;
       return numeric(label, (x) => {
@@ -77,7 +76,7 @@ class AbhSoftmax extends LivePart {
     }
     const weights = this.weights.map((cell) => Number(cell.textContent)), most = Math.max(...weights);
     const slopes = this.dz.map((cell) => cell.textContent), own = slopes[of];
-    return `the largest weight is ${shown(most, 3)}, at ${this.words[weights.indexOf(most)]}; dz of ${this.words[of]} is ${own}.`;
+    return `the largest weight is ${shown(most, 3)}, at ${this.words[weights.indexOf(most)]}; ds of ${this.words[of]} is ${own}.`;
   }
   update(said) {
     const { words } = this, of = Number(this.of.select.value);
@@ -99,7 +98,7 @@ class AbhSoftmax extends LivePart {
     });
     const small = large(dz) < 0.001 ? large(dz).toExponential(0).replace("-", "−") : shown(large(dz), 3);
     said ??= `Temperature ${shown(temperature)}`;
-    this.sayLater(`${said}. The largest weight is ${shown(large(weights), 3)}, the largest dz ${small}.`);
+    this.sayLater(`${said}. The largest weight is ${shown(large(weights), 3)}, the largest ds ${small}.`);
   }
 }
 customElements.define("abh-softmax", AbhSoftmax);
