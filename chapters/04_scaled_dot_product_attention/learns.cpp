@@ -43,8 +43,8 @@ Tensor Reader::forward(const Mask& mask) {
     Tensor h = attention(q, k, k, mask, {.scale = scale}, &of_attention);
     h = look == Look::at_nothing ? q : q + h;            // the word itself, and what it found
     return softmax(last.forward(no_head(h), &of_last));  // [3, 7, 12]: what comes next
+    // [around the step]
 }
-// [around the step]
 void Reader::step(const Tensor& p, Real rate) {
     // [step]
     Tensor dlogits = p.clone();  // p minus one-hot
