@@ -98,10 +98,6 @@ class Wires:
             bbox={"boxstyle": "round,pad=0.25", "facecolor": color, "edgecolor": "none"},
         )
 
-    def below(self, column: int, row: int) -> tuple[float, float]:
-        x, y = self.place(column, row)
-        return x, y + self.HIGH + 0.15
-
     def wire(
         self, left: tuple[int, int], right: tuple[int, int], color: str, factor: str = "", *,
         back: bool = False, at: float = 0.5, width: float = 1.5,
@@ -138,7 +134,7 @@ def there_and_back(data: Data, fig: Figure) -> None:
             thin = j == 1
             wires.wire(
                 (0, j), (1, i), muted() if thin and not back else color,
-                "" if thin else f"×{number(weight[i, j])}", back=bool(back), at=0.42, width=0.6 if thin else 1.5,
+                "" if thin and not back else f"×{number(weight[i, j])}", back=bool(back), at=0.28, width=0.6 if thin else 1.5,
             )
         for i in range(3):
             wires.wire((1, i), (2, 0), color, "" if back else f"×{number(prices[i])}", back=bool(back))
@@ -150,8 +146,6 @@ def there_and_back(data: Data, fig: Figure) -> None:
                 wires.tag(0, j, total(list(weight[:, j] * prices)), color, below=j == 1)
         wires.box(2, 0, f"loss {number(loss)}", ink())
         if not back:
-            rest = f"({number(loss - float(y @ prices))} of it from\nthe other word)"
-            wires.text(*wires.below(2, 0), rest, muted(), fontsize=wires.size - 1, va="top", linespacing=1.2)
             wires.tag(0, 0, number(1, signed=True), color)
             wires.tag(2, 0, total(list(weight[:, 0] * prices)), color)
 
@@ -172,5 +166,5 @@ def bend(data: Data, fig: Figure) -> None:
         )
     axes.axhline(0, color=muted(), linewidth=0.8)
     axes.set_ylim(-1.5, loss.max())
-    axes.set_xlabel("length of the step, $\\eta$")
+    axes.set_xlabel("learning rate $\\eta$")
     axes.set_ylabel("loss")

@@ -2,7 +2,7 @@
 // <abh-learn>: a small Transformer learns to translate while the reader watches, from random weights.
 class AbhLearn extends LivePart {
   static eager = false;
-  static invitation = "Start the training (some 15 seconds, loads 0.4 MB)";
+  static invitation = "Start the training (loads 0.4 MB)";
   static sentences = [  // training sees the last one, but not the others
     ["我 有 一 个 女 朋 友", "I have a girl friend ."],
     ["这 个 老 师 喜 欢 这 个 学 生", "this teacher likes this student ."],
