@@ -53,12 +53,12 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (112_400, r".*"),
-    "Python": (24_000, r".*\.py"),
+    "everything": (116_000, r".*"),
+    "Python": (24_800, r".*\.py"),
     "lib": (7_250, rf"lib/.*{CODE}"),
     "lib's root": (1_560, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (21_800, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_000, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "the chapters' code without exercises": (22_500, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (17_100, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
 NOT_COUNTED = r"(?:\.\w+|build|results|checkpoints|answers|recorded|tests/golden|bench/results|chapters/15_\w+)/.*"
