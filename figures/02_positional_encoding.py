@@ -74,20 +74,19 @@ def distance(data: Data, fig: Figure) -> None:
     for x, said in ((left, "fast hand"), (left + big + small + gap, "slow hand")):
         axes.text(x, heights[1] - big - 0.07, said, ha="center", va="top", fontsize=8.5, color=muted())
     dots = [f"{code[start] @ code[end]:.3f}" for start, end in pairs]
-    sums = f"cos {turns[0]} + cos {turns[1]}"
     edge, middle = beside[0] + small + 0.12, sum(heights) / 2
     if narrow():
         axes.plot([0.2, 0.2, 3.5, 3.5], [1.2, 1.1, 1.1, 1.2], color=muted(), linewidth=1)
         axes.plot([width / 2] * 2, [1.1, 1.0], color=muted(), linewidth=1)
-        axes.text(width / 2, 0.74, f"{sums} = {dots[0]}", ha="center", va="center", fontsize=13)
+        axes.text(width / 2, 0.74, dots[0], ha="center", va="center", fontsize=13)
         axes.text(width / 2, 0.42, "the dot product of either pair", ha="center", va="center", color=muted())
     else:
         low, high = heights[1] - big, heights[0] + big
         axes.plot([edge, edge + 0.1, edge + 0.1, edge], [high, high, low, low], color=muted(), linewidth=1)
         axes.plot([edge + 0.1, edge + 0.22], [middle] * 2, color=muted(), linewidth=1)
         place = (edge + width + 0.12) / 2
-        axes.text(place, middle + 0.02, f"{sums}\n= {dots[0]}", ha="center", va="center", fontsize=13)
-        axes.text(place, middle - 0.45, "the dot product\nof either pair", ha="center", va="center", color=muted())
+        axes.text(place, middle + 0.02, dots[0], ha="center", va="center", fontsize=15)
+        axes.text(place, middle - 0.4, "the dot product\nof either pair", ha="center", va="center", color=muted())
 
 
 @figure("clock", width=7.4, height=2.9, narrow=(3.7, 5.2))
