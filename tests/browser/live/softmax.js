@@ -14,7 +14,7 @@ equal(live.log.length, before);
 type(score, 99);
 equal(part.weights[6].textContent, "1.000");
 equal(row(part.dz), "0.000 0.000 0.000 0.000 0.000 0.000 0.000");
-await says("the largest dz 7e−22");
+await says("the largest ds 7e−22");
 choose(part.row.select, 0);
 await says("The scores of 我. The largest weight");
 equal(row(part.inputs), "0 4 0 0 0 0 0");
