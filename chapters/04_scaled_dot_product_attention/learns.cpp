@@ -52,9 +52,9 @@ void Reader::step(const Tensor& p, Real rate) {
         for (Index t = 0; t < next.dim(1); ++t) dlogits(b, t, next(b, t)) -= 1;
     dlogits *= 1 / static_cast<Real>(next.size());
     const Tensor dh = one_head(last.backward(dlogits, of_last));
-    const AttentionGradients d = attention_backward(dh, of_attention);
-    english.backward(no_head(dh + d.dq), of_english);    // added to the result, and it asked
-    chinese.backward(no_head(d.dk + d.dv), of_chinese);  // key and value
+    const AttentionGradients back = attention_backward(dh, of_attention);
+    english.backward(no_head(dh + back.dq), of_english);    // added to the result, and it asked
+    chinese.backward(no_head(back.dk + back.dv), of_chinese);  // key and value
     for (Parameter* w : {&english.table, &chinese.table, &last.weight, &last.bias}) {
         matrix(w->value) -= rate * matrix(w->grad());
         w->zero_grad();
