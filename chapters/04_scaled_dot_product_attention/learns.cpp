@@ -53,7 +53,7 @@ void Reader::step(const Tensor& p, Real rate) {
     dlogits *= 1 / static_cast<Real>(next.size());
     const Tensor dh = one_head(last.backward(dlogits, of_last));
     const AttentionGradients back = attention_backward(dh, of_attention);
-    english.backward(no_head(dh + back.dq), of_english);    // added to the result, and it asked
+    english.backward(no_head(dh + back.dq), of_english);       // added to the result, and it asked
     chinese.backward(no_head(back.dk + back.dv), of_chinese);  // key and value
     for (Parameter* w : {&english.table, &chinese.table, &last.weight, &last.bias}) {
         matrix(w->value) -= rate * matrix(w->grad());
