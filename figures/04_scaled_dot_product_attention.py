@@ -228,6 +228,30 @@ def idea(data: Data, fig: Figure) -> None:
         text(-0.45, 2.15, "place | friend", ha="left")
 
 
+@figure("broken", width=7.6, height=2.9, narrow=(3.7, 3.1))
+def broken(data: Data, fig: Figure) -> None:
+    """Whom 好 listens to with the line that hides P, and without it."""
+    words = glossed(data.value("words").split())
+    asks = [word[0] for word in words].index("好")
+    grown = np.exp(data.array("scores")[0, 0, asks])
+    rows = (data.array("weights")[0, 0, asks], grown / grown.sum())
+    small = narrow()
+    axes = fig.subplots()
+    axes.set_axis_off()
+    axes.set(xlim=(-0.5 if small else -2.1, 7.6), ylim=(-0.62, 2.5))
+    size = 7.0 if small else 9.5
+    for low, weights, said in zip((1.35, 0.0), rows, ("as it is", "line deleted"), strict=True):
+        at = (-0.45, low + 0.98, "left") if small else (-0.6, low + 0.3, "right")
+        axes.text(at[0], at[1], said, ha=at[2], va="center", fontsize=size + 1, color=ink())
+        axes.plot((-0.45, 7.45), (low, low), color=muted(), linewidth=0.8)
+        for j, (word, weight) in enumerate(zip(words, weights, strict=True)):
+            color = "C1" if j == 7 else "C0"
+            axes.bar(j, 2 * weight, 0.6, low, color=color, alpha=0.8)
+            number = f"{weight:.2f}" if weight > 0 else "hidden"
+            axes.text(j, low + 2 * weight + 0.1, number, ha="center", va="center", fontsize=size, color=color if j == 7 else ink())
+            axes.text(j, low - 0.06, word if low == 0 else word[0], ha="center", va="top", fontsize=size + 1, color=ink())
+
+
 @figure("learned", width=7.2, height=3.5, narrow=(3.7, 6.6))
 def learned(data: Data, fig: Figure) -> None:
     """Where the reader looks, in the first sentence and in the third."""

@@ -76,3 +76,25 @@ def learning(data: Data, fig: Figure) -> None:
     axes.plot(np.arange(1, steps + 1), loss, color="C0", linewidth=2)
     axes.set(xlabel="step", ylabel="loss", xlim=(0, steps), ylim=(0, 4.2))
     axes.grid()
+
+
+@figure("mean", width=7.0, height=2.3, narrow=(3.7, 2.5))
+def mean(data: Data, fig: Figure) -> None:
+    """Four numbers as bars, as wide as their weights: first all weights equal, then one preferred."""
+    numbers = np.array((2.0, 0.0, 8.0, 6.0))
+    size = 8.0 if narrow() else 9.5
+    for axes, said, weights in zip(
+        fig.subplots(1, 2), ("equal weights", "its own weights"), ((0.25,) * 4, (0.1, 0.1, 0.7, 0.1)), strict=True
+    ):
+        axes.set_axis_off()
+        axes.set(xlim=(-0.02, 1.3), ylim=(-1.2, 9))
+        ends = np.cumsum(weights)
+        level = float(numbers @ weights)
+        for end, wide, number in zip(ends, weights, numbers, strict=True):
+            middle = end - wide / 2
+            axes.bar(middle, number, wide, color="C0", alpha=0.55, edgecolor=ink(), linewidth=0.8)
+            axes.text(middle, max(number / 2, 0.7), f"{number:.0f}", ha="center", va="center", fontsize=size + 1, color=ink())
+            axes.text(middle, -0.3, f"{wide:g}"[1:], ha="center", va="top", fontsize=size - 1.5, color=muted())
+        axes.plot((0, 1.04), (level, level), color="C1", linewidth=2, linestyle="--")
+        axes.text(1.06, level, f"{level:g}", va="center", fontsize=size + 2, color="C1")
+        axes.set_title(said, fontsize=size + 0.5, color=ink(), x=0.4)
