@@ -254,7 +254,7 @@ def broken(data: Data, fig: Figure) -> None:
 
 @figure("learned", width=7.2, height=3.5, narrow=(3.7, 6.6))
 def learned(data: Data, fig: Figure) -> None:
-    """Where the reader looks, in the first sentence and in the third."""
+    """Where the tiny translator looks, in the first sentence and in the third."""
     weights = data.array("learned")[:, 0, :, :7]
     words = data.value("words").split()[:7]
     for ax, sentence, pair in zip(panels(fig, 2), (0, 2), ("好 good", "男 boy"), strict=True):

@@ -93,7 +93,7 @@ def mean(data: Data, fig: Figure) -> None:
         for end, wide, number in zip(ends, weights, numbers, strict=True):
             middle = end - wide / 2
             axes.bar(middle, number, wide, color="C0", alpha=0.55, edgecolor=ink(), linewidth=0.8)
-            axes.text(middle, max(number / 2, 0.7), f"{number:.0f}", ha="center", va="center", fontsize=size + 1, color=ink())
+            axes.text(middle, max(0.3 * number, 0.7), f"{number:.0f}", ha="center", va="center", fontsize=size + 1, color=ink())
             axes.text(middle, -0.3, f"{wide:g}"[1:], ha="center", va="top", fontsize=size - 1.5, color=muted())
         axes.plot((0, 1.04), (level, level), color="C1", linewidth=2, linestyle="--")
         axes.text(1.06, level, f"{level:g}", va="center", fontsize=size + 2, color="C1")

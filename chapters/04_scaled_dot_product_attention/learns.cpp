@@ -20,7 +20,7 @@ const Ids next({3, 7}, {1, 2, 3, 4, 5, 11, 10,  // I have a good friend . E
                         1, 2, 6, 7, 5, 11, 10,  // I have zero girl friend . E
                         1, 2, 3, 8, 5, 11, 10});
 // [around]
-Reader::Reader(Look how, Random& random)
+TinyTranslator::TinyTranslator(Look how, Random& random)
     : look(how),
       english(12, d, {.deviation = Real(0.1)}, random),
       chinese(11, d, {.deviation = Real(0.1)}, random),
@@ -35,7 +35,7 @@ Tensor no_head(const Tensor& x) {
 }
 }  // namespace
 
-Tensor Reader::forward(const Mask& mask) {
+Tensor TinyTranslator::forward(const Mask& mask) {
     const Real scale = look == Look::at_all_alike ? Real(1e-30) : 1 / std::sqrt(Real(d));
     // [forward]
     const Tensor q = one_head(english.forward(said, &of_english));    // [3, 1, 7, d]: a word asks
@@ -45,7 +45,7 @@ Tensor Reader::forward(const Mask& mask) {
     return softmax(last.forward(no_head(h), &of_last));  // [3, 7, 12]: what comes next
     // [around the step]
 }
-void Reader::step(const Tensor& p, Real rate) {
+void TinyTranslator::step(const Tensor& p, Real rate) {
     // [step]
     Tensor dlogits = p.clone();  // p minus one-hot
     for (Index b = 0; b < next.dim(0); ++b)

@@ -14,16 +14,16 @@ extern const std::vector<std::string> chinese_words, english_words;
 extern const Ids source,  ///< [3, 8], with padding
     said,                 ///< [3, 7]: S and the translation
     next;                 ///< [3, 7]: the translation and E, what is to be said after each of these
-// [reader]
-/// What a `Reader` does with the source sentence.
+// [translator]
+/// What a `TinyTranslator` does with the source sentence.
 enum class Look { at_nothing, at_all_alike, by_attention };
 
 /// Says a next word from the last word and what one attention finds in the source: chapter 1's
 /// table of next words with a look at the other sentence.
-struct Reader {
+struct TinyTranslator {
     static constexpr Index d = 8;
 
-    Reader(Look look, Random& random);
+    TinyTranslator(Look look, Random& random);
 
     /// @param mask  [3, 1, 7, 8]
     /// @return      the probability of each word, [3, 7, 12]

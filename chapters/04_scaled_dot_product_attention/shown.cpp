@@ -141,12 +141,12 @@ void show_learning(Results& results) {
         double least = 1, most = 0, later = 1, least_weight = 1;
         for (std::uint64_t seed = 1; seed <= 10; ++seed) {
             Random random(seed);
-            Reader reader(look, random);
+            TinyTranslator translator(look, random);
             if (seed == 1 && look == Look::at_nothing)
-                line("before training", reader.forward(pads));
-            for (int step = 0; step < 300; ++step) reader.step(reader.forward(pads), rate);
-            const Tensor p = reader.forward(pads);
-            const Tensor w = reader.of_attention.weights;
+                line("before training", translator.forward(pads));
+            for (int step = 0; step < 300; ++step) translator.step(translator.forward(pads), rate);
+            const Tensor p = translator.forward(pads);
+            const Tensor w = translator.of_attention.weights;
             for (Real right : {p(0, 3, good), p(2, 3, boy)}) {
                 least = std::min(least, static_cast<double>(right));
                 most = std::max(most, static_cast<double>(right));
@@ -162,11 +162,12 @@ void show_learning(Results& results) {
                 line(label, p);
                 weights = w.clone();
                 if (look == Look::by_attention)
-                    line("attention, 好 or 男 hidden", reader.forward(blind));
+                    line("attention, 好 or 男 hidden", translator.forward(blind));
             }
             if (look != Look::at_all_alike) continue;
-            for (int step = 300; step < 800; ++step) reader.step(reader.forward(pads), rate);
-            later = std::min(later, static_cast<double>(reader.forward(pads)(0, 3, good)));
+            for (int step = 300; step < 800; ++step)
+                translator.step(translator.forward(pads), rate);
+            later = std::min(later, static_cast<double>(translator.forward(pads)(0, 3, good)));
         }
         results.set(fmt::format("after_a_least_{}", name), least);
         results.set(fmt::format("after_a_most_{}", name), most);

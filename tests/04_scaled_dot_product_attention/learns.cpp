@@ -1,4 +1,4 @@
-// Per real: what the small reader of the page learns.
+// Per real: what the tiny translator of the page learns.
 #include "chapters/04_scaled_dot_product_attention/learns.hpp"
 
 #include "chapters/03_masks/masks.hpp"
@@ -13,11 +13,12 @@ TEST_CASE("a table of next words learns good from boy by what one attention sees
     Mask blind = pads.clone();
     for (Index row = 0; row < 21; ++row) blind.data()[8 * row + differs] = 1;
     Random random(2);
-    Reader alone(Look::at_nothing, random), reader(Look::by_attention, random);
+    TinyTranslator alone(Look::at_nothing, random), translator(Look::by_attention, random);
     for (int step = 0; step < 300; ++step)
-        for (Reader* each : {&alone, &reader}) each->step(each->forward(pads), Real(1.5));
-    const Tensor guessed = alone.forward(pads), known = reader.forward(pads),
-                 w = reader.of_attention.weights, unseen = reader.forward(blind);
+        for (TinyTranslator* each : {&alone, &translator})
+            each->step(each->forward(pads), Real(1.5));
+    const Tensor guessed = alone.forward(pads), known = translator.forward(pads),
+                 w = translator.of_attention.weights, unseen = translator.forward(blind);
     for (Index sentence : {0, 2}) {
         const Index right = sentence == 0 ? 4 : 8;  // good, boy
         CHECK(guessed(sentence, after_a, right) < 0.51);
