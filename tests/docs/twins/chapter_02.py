@@ -27,12 +27,6 @@ def codes(table: Array, x: Array) -> Array:
     return x + table[: x.shape[1]]
 
 
-@twin("02-gradient-of-words")
-def gradient_of_words(draw: Draw) -> Sides:
-    x, table, dsum = draw(BATCH, LENGTH, WIDTH), draw(7, WIDTH), draw(BATCH, LENGTH, WIDTH)
-    return slope(lambda x: np.sum(codes(table, x) * dsum), x), dsum
-
-
 @twin("02-gradient-of-table")
 def gradient_of_table(draw: Draw) -> Sides:
     x, table, dsum = draw(BATCH, LENGTH, WIDTH), draw(LENGTH, WIDTH), draw(BATCH, LENGTH, WIDTH)
