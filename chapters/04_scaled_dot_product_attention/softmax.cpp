@@ -44,15 +44,17 @@ Tensor softmax_backward(const Tensor& dw, const Tensor& w) {
     return Ways{"softmax", plain::softmax_backward, fast::softmax_backward, cuda::softmax_backward}(
         dw, w);
 }
-// [softmax: backward]
+// [softmax: around its backward]
 // forward was:  w = exp(z - max) / sum     so     dw_j/dz_n = w_j (1[j=n] - w_n)
 // hence:        dz = w * (dw - <dw, w>)    row by row
 Tensor plain::softmax_backward(const Tensor& dw, const Tensor& w) {
     Tensor dz(w.shape());
+    // [softmax: backward]
     for (Index r = 0; r < rows(w.shape()); ++r) {
         const auto weights = matrix(w).row(r), dweights = matrix(dw).row(r);
         matrix(dz).row(r) = weights.array() * (dweights.array() - dweights.dot(weights));
     }
+    // [softmax: its gradient]
     return dz;
 }
 
