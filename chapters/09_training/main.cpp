@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "chapters/09_training/cost.hpp"
+#include "chapters/09_training/first.hpp"
 #include "chapters/09_training/loop/train_with_output.hpp"
 #include "chapters/09_training/model/checkpoint.hpp"
 #include "chapters/09_training/systems.hpp"
@@ -14,32 +15,13 @@
 using namespace abh;
 
 namespace {
-// [loss by hand]
+// [optimizers by hand]
 std::string digits(std::span<const Real> row) {
     std::string text;
     for (Real x : row) text += fmt::format("{:8.3f}", x);
     return text;
 }
 
-/// Prints the loss of two words and a pad, and its gradient, with four words in the vocabulary, one
-/// of which is the pad.
-void show_loss() {
-    const Tensor logits({1, 3, 4}, {0, 2, 1, 0,  //
-                                    0, 1, 3, 0,  //
-                                    5, 5, 5, 5});
-    const Ids targets({1, 3}, {1, 2, 0});
-    for (const Real smoothing : {Real(0), Real(0.1)}) {
-        CrossEntropyCache cache;
-        const double loss = cross_entropy(logits, targets, {0, smoothing}, &cache);
-        const Tensor d = cross_entropy_backward(cache);
-        fmt::print("smoothing {}: loss {:.6f}\n", smoothing, loss);
-        for (std::size_t r = 0; r < 3; ++r)
-            fmt::print("target {}   p{}   dlogits{}\n", targets.values()[r],
-                       digits(cache.probabilities.values().subspan(4 * r, 4)),
-                       digits(d.values().subspan(4 * r, 4)));
-    }
-}
-// [optimizers by hand]
 /// Prints five steps down w^2 / 2, whose gradient is w, from w = 1 with learning rate 0.1.
 void show_optimizers() {
     const auto path = [](auto make) {
@@ -156,6 +138,7 @@ int main(int argc, char** argv) {
         .excludes("--preset");
     options.flag("--show-config", show_config, "print the model's options in JSON and stop");
     const Options systems = options.command("systems", "the systems of the four source texts");
+    const Options first = options.command("first", "a step by hand, and a first training");
     const Options cost = options.command("cost", "what a step of Adam, the loss and pads cost");
     options.add("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     options.flag("--no-checkpoint", no_checkpoint, "write no checkpoint").excludes("--checkpoint");
@@ -184,6 +167,7 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         if (systems.chosen())
             return show_systems(on_cuda() ? "cuda" : "cpu", program.seed(), results);
+        if (first.chosen()) return show_first_training(program.seed(), results);
         if (cost.chosen()) return show_training_cost(program.seed(), results);
         std::optional<TransformerOptions> chosen;  // none: the one that fits the corpus
         if (!preset_name.empty()) chosen = preset(preset_name);
@@ -196,8 +180,6 @@ int main(int argc, char** argv) {
             checkpoint = default_checkpoint(full_name(task), program.seed());
         require_apart(checkpoint, {data, config, program.trace()});
 
-        section("Loss by hand");
-        show_loss();
         section("Optimizers by hand");
         show_optimizers();
         section("A pair as the model sees it");

@@ -62,13 +62,15 @@ double plain::cross_entropy(const Tensor& logits, const Ids& targets,
     const Tensor p = softmax(logits.reshape({targets.size(), logits.dim(2)}));  // [rows, n_words]
     const double e = static_cast<double>(options.smoothing);
     double sum = 0;
+    // [plain: rows]
     for (Index r = 0; std::int32_t target : targets.values()) {
         const auto z = matrix(logits).row(r++).cast<double>();
-        if (target == options.ignore) continue;
+        if (target == options.ignore) continue;  // a pad does not count
         const double log_total = z.maxCoeff() + std::log((z.array() - z.maxCoeff()).exp().sum());
-        sum += (1 - e) * (log_total - z(target));
+        sum += (1 - e) * (log_total - z(target));      // - ln p; e is 0 unless targets are smoothed
         if (e > 0) sum += e * (log_total - z.mean());  // infinite logits have no mean
     }
+    // [plain: kept]
     if (cache) cache->probabilities = p;
     return sum;
 }
@@ -80,13 +82,15 @@ Tensor plain::cross_entropy_backward(const CrossEntropyCache& cache) {
     const Index n = p.dim(1);
     const Real even = options.smoothing / static_cast<Real>(n);  // pi of all words but the target
     Tensor dlogits = Tensor::zeros({targets.dim(0), targets.dim(1), n});
+    // [plain: backward, rows]
     for (Index r = 0; r < p.dim(0); ++r) {
         const std::int32_t target = targets.values()[static_cast<std::size_t>(r)];
         if (target == options.ignore) continue;
         matrix(dlogits).row(r) = matrix(p).row(r).array() - even;
-        matrix(dlogits)(r, target) -= 1 - options.smoothing;
+        matrix(dlogits)(r, target) -= 1 - options.smoothing;  // p minus 1 at the right word
         matrix(dlogits).row(r) /= static_cast<Real>(counted);
     }
+    // [plain: backward, end]
     return dlogits;
 }
 

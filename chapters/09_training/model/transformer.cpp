@@ -75,6 +75,16 @@ AttentionMask Transformer::target_mask(const Sentences& tgt) const {
     return mask;
 }
 // [forward]
+Tensor Transformer::forward(const Sentences& src, const Sentences& tgt, Cache* cache,
+                            AttentionWeights* weights) const {
+    const Tensor memory = encode(src, cache, weights);
+    return decode(tgt, memory, src, cache, weights);
+}
+
+Tensor Transformer::logits(const Sentences& src, const Sentences& tgt) const {
+    return output.forward(forward(src, tgt));
+}
+// [halves]
 Tensor Transformer::encode(const Sentences& src, Cache* cache, AttentionWeights* weights) const {
     const Tensor vectors = src_embed.forward(src.ids, part(cache, &Cache::src_embed));
     const Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
@@ -92,16 +102,6 @@ Tensor Transformer::decode(const Sentences& tgt, const Tensor& memory, const Sen
     return decoder.forward(pack(x, tgt.packing), memory, target_mask(tgt), source_mask(src, tgt),
                            part(cache, &Cache::decoder),
                            part(weights, &AttentionWeights::decoder));  // [B, Lt, d_model]
-}
-
-Tensor Transformer::forward(const Sentences& src, const Sentences& tgt, Cache* cache,
-                            AttentionWeights* weights) const {
-    const Tensor memory = encode(src, cache, weights);
-    return decode(tgt, memory, src, cache, weights);
-}
-
-Tensor Transformer::logits(const Sentences& src, const Sentences& tgt) const {
-    return output.forward(forward(src, tgt));
 }
 // [backward]
 // forward was:  memory = encoder(src),  y = decoder(tgt, memory)
