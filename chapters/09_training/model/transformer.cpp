@@ -51,8 +51,10 @@ void Transformer::tie() {
     require(options_.tied != Tied::all || options_.src_words == options_.tgt_words,
             "transformer: {} source words and {} target words cannot share one table",
             options_.src_words, options_.tgt_words);
+    // [tie: handles]
     output.weight = tgt_embed.table;  // handles: one value, one gradient
     if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
+    // [tie: end]
 }
 
 bool Transformer::tables_are_tied() const {
