@@ -83,12 +83,13 @@ Tensor plain::cross_entropy_backward(const CrossEntropyCache& cache) {
     const Real even = options.smoothing / static_cast<Real>(n);  // pi of all words but the target
     Tensor dlogits = Tensor::zeros({targets.dim(0), targets.dim(1), n});
     // [plain: backward, rows]
-    for (Index r = 0; r < p.dim(0); ++r) {
-        const std::int32_t target = targets.values()[static_cast<std::size_t>(r)];
-        if (target == options.ignore) continue;
-        matrix(dlogits).row(r) = matrix(p).row(r).array() - even;
-        matrix(dlogits)(r, target) -= 1 - options.smoothing;  // p minus 1 at the right word
-        matrix(dlogits).row(r) /= static_cast<Real>(counted);
+    for (Index r = 0; std::int32_t target : targets.values()) {
+        const auto row = matrix(p).row(r);
+        auto dz = matrix(dlogits).row(r++);
+        if (target == options.ignore) continue;  // it stays 0
+        dz = row.array() - even;
+        dz(target) -= 1 - options.smoothing;  // p minus 1 at the right word
+        dz /= static_cast<Real>(counted);
     }
     // [plain: backward, end]
     return dlogits;
