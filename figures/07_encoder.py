@@ -1,45 +1,189 @@
 """Figures of chapter 7."""
 
-import sublayers
-from style import Data, Figure, figure, panels
-from sublayers import Sublayer
+import numpy as np
+from glosses import glossed
+from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, paper
+
+WORDS = ["好", "朋", "友"]
+COLORS = ["C0", "C5", "C2"]  # of the three words
+SEES = [1, 2, 2]
 
 
-@figure("layer", width=7.4, height=1.7, narrow=(3.0, 4.0))
-def layer(data: Data, fig: Figure) -> None:
-    attention, ff = (f"{data.value(key):,.0f}" for key in ("toy_attention", "toy_ff"))
-    sublayers.draw(fig, [
-        Sublayer(f"self-attention\n{attention}", "C0"), Sublayer(f"feed-forward\n{ff}", "C1")
-    ])
+def blackboard(fig: Figure) -> Axes:
+    """Axes over the whole figure whose unit is an inch, with no frame."""
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    width, height = fig.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    return axes
 
 
-@figure("rows", width=7.4, height=2.9, narrow=(3.7, 7.0))
-def rows(data: Data, fig: Figure) -> None:
-    names = ("mean norm of a row", "cosine to the input", "cosine between two words")
-    grid = panels(fig, 3)
-    for column, (axes, name) in enumerate(zip(grid, names, strict=True)):
-        for run, label, marker, line in (("main", "post", "o", "-"), ("pre", "pre", "s", "--")):
-            table = data.array("layers", run=run)  # [layers + 1, 3]
-            axes.plot(range(len(table)), table[:, column], marker=marker, linestyle=line, label=label)
-        axes.set_xlabel("after layer (0: input)")
-        axes.set_ylabel(name)
-        axes.set_ylim(0, None if column == 0 else 1.02)
-        axes.grid()
-    grid[0].legend(loc="lower left")
+def plus(axes: Axes, x: float, y: float, color: str, radius: float = 0.1) -> None:
+    """A sum: a plus sign in a ring."""
+    axes.add_patch(Circle((x, y), radius, facecolor=paper(), edgecolor=color, linewidth=1.5, zorder=5))
+    for dx, dy in ((0.6, 0), (0, 0.6)):
+        axes.plot((x - dx * radius, x + dx * radius), (y - dy * radius, y + dy * radius), color=color,
+                  linewidth=1.5, zorder=6)
 
 
-@figure("gradient", width=6.0, height=2.8, narrow=(3.7, 2.8))
+@figure("rounds", width=7.6, height=4.05, narrow=(3.7, 4.2))
+def rounds(data: Data, fig: Figure) -> None:
+    """What the rows of three words hold after each of two rounds, and how 友 gets to 好."""
+    holds = data.array("added")  # [round, word, holds]
+    small = narrow()
+    axes = blackboard(fig)
+    size, block = (8, 0.25) if small else (10, 0.3)
+    x = [0.79, 1.95, 3.12] if small else [2.35, 4.25, 6.15]
+    y = [0.8, 2.25, 3.7] if small else [0.85, 2.2, 3.6]
+    under = 0.52  # from a plus sign up to its row
+
+    def line(start: tuple[float, float], end: tuple[float, float], on: bool, head: bool = True) -> None:
+        color, wide = ("C2", 3.2) if on else (muted(), 1.2)
+        if head:
+            arrow(axes, start, end, color, wide, zorder=4 if on else 2)
+        else:
+            axes.plot(*zip(start, end, strict=True), color=color, linewidth=wide, zorder=4 if on else 2)
+
+    for r in range(3):
+        for w in range(3):
+            counts = holds[r, w].astype(int)
+            total = int(counts.sum())
+            cells = [h for h in range(3) for _ in range(counts[h])]
+            left = x[w] - total * block / 2
+            for n, h in enumerate(cells):
+                axes.add_patch(Rectangle((left + n * block, y[r] - block / 2), block, block, facecolor=paper(),
+                                         edgecolor="none", zorder=6))
+                axes.add_patch(Rectangle((left + n * block, y[r] - block / 2), block, block, facecolor=COLORS[h],
+                                         edgecolor=COLORS[h], alpha=0.3, zorder=7))
+                axes.text(left + (n + 0.5) * block, y[r] - 0.01, WORDS[h], ha="center", va="center", fontsize=size - 1,
+                          zorder=8)
+            axes.add_patch(Rectangle((left, y[r] - block / 2), total * block, block, facecolor="none",
+                                     edgecolor=ink(), linewidth=1.1, zorder=9))
+            if r == 0:
+                continue
+            on = (r, w) in ((1, 1), (2, 0))  # on the way of 友 to 好
+            at, top = y[r] - under, y[r - 1] + block / 2
+            line((x[w], top), (x[w], at - 0.1), False)
+            seen = SEES[w]
+            if seen == w:  # a loop beside the line
+                axes.plot((x[w], x[w] + 0.32, x[w] + 0.32), (top + 0.08, top + 0.22, at - 0.08), color=muted(),
+                          linewidth=1.2, zorder=2)
+                line((x[w] + 0.32, at - 0.09), (x[w] + 0.1, at), False)
+            else:
+                start = (x[seen] - 0.06, top)
+                step = np.array((x[w], at)) - np.array(start)
+                end = np.array((x[w], at)) - step / np.hypot(*step) * 0.11
+                line(start, (float(end[0]), float(end[1])), on)
+            plus(axes, x[w], at, "C2" if on else ink())
+            line((x[w], at + 0.1), (x[w], y[r] - block / 2), on)
+    for word, gloss, at in zip(WORDS, glossed(WORDS), x, strict=True):
+        axes.text(at, y[0] - 0.4, word, ha="center", va="center", fontsize=size + 5)
+        axes.text(at, y[0] - 0.68, gloss.partition("\n")[2], ha="center", va="center", fontsize=size - 1, color=muted())
+    for at, text in zip(y, ("at the start", "after layer 1", "after layer 2"), strict=True):
+        axes.text(0.1, at, text, ha="center" if small else "left", va="center", fontsize=size,
+                  rotation=90 if small else 0)
+    if small:
+        return
+    for at, text in ((1, "朋 fetches 友"), (2, "好 finds a row\nthat holds both")):
+        axes.text(0.1, y[at] - under - 0.05, text, ha="left", va="center", fontsize=size - 0.5, color="C2", linespacing=1.25)
+
+
+CURVES = (("main", "", "post", "C0", "o", "-"), ("pre", "", "pre", "C2", "s", "--"),
+          ("main", "alone_", "without plus signs", "C3", "^", ":"))
+
+
+def curves(data: Data, axes: Axes, name: str) -> None:
+    """A number for each place between layers, with and without residual connections."""
+    for run, alone, label, color, marker, line in CURVES:
+        numbers = data.array(alone + name, run=run)
+        axes.plot(range(len(numbers)), numbers, color=color, marker=marker, linestyle=line, label=label)
+    axes.set_xticks(range(len(numbers)))
+    axes.grid()
+
+
+@figure("alike", width=5.6, height=2.6, narrow=(3.7, 2.7))
+def alike(data: Data, fig: Figure) -> None:
+    axes = fig.subplots()
+    curves(data, axes, "alike")
+    axes.set_xlabel("after layer (0: the input)")
+    axes.set_ylabel("cosine of two words")
+    axes.set_ylim(0, 1.05)
+    axes.legend(loc="center right", bbox_to_anchor=(1, 0.7))
+
+
+@figure("gradient", width=5.6, height=2.6, narrow=(3.7, 2.7))
 def gradient(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
-    highest = 0.0
-    for run, label, marker, line in (("main", "post", "o", "-"), ("pre", "pre", "s", "--")):
-        norms = data.array("dx_norms", run=run)  # from the output down to the input
-        highest = max(highest, float(norms.max()))
-        axes.plot(
-            range(len(norms) - 1, -1, -1), norms, marker=marker, linestyle=line, label=label
-        )
-    axes.set_xlabel("above layer (0: input, rightmost: output)")
-    axes.set_ylabel("norm of the gradient")
-    axes.set_ylim(0, 1.1 * highest)
-    axes.grid()
-    axes.legend(loc="lower right")
+    curves(data, axes, "dx_norms")
+    axes.set_yscale("log")
+    axes.set_xlabel("after layer (0: the input, 6: the output)")
+    axes.set_ylabel("length of the gradient")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.1))
+
+
+def said(number: float) -> str:
+    """A number of the layer by hand: 1, −2, 1½."""
+    half = abs(round(2 * float(number)))
+    text = f"{half // 2 or ''}½" if half % 2 else f"{half // 2}"
+    return f"\u2212{text}" if number < -0.1 else text
+
+
+@figure("turned", width=7.6, height=3.75, narrow=(3.7, 3.7))
+def turned(data: Data, fig: Figure) -> None:
+    """A layer forward and backward: plus signs and forks change places."""
+    small = narrow()
+    axes = blackboard(fig)
+    wide, tall = fig.get_size_inches()
+    size = 6.6 if small else 9.5
+    begin, end = (0.22, wide - 0.16) if small else (0.55, wide - 0.4)
+    unit = (end - begin) / 15.4
+    #  x fork attention plus norm fork ff plus norm y, in units from the left
+    fork, part, total, norm = (0.9, 7.9), (2.9, 9.9), (4.9, 11.9), (6.4, 13.4)
+    places = (0.0, 3.98, 5.45, 7.35, 10.98, 12.45, 15.2)  # where the wire's numbers are
+
+    def at(place: float) -> float:
+        return begin + place * unit
+
+    def box(place: float, y: float, text: str, half: float, color: str) -> None:
+        axes.add_patch(FancyBboxPatch(
+            (at(place) - half * unit, y - 0.15), 2 * half * unit, 0.3, boxstyle="round,pad=0,rounding_size=0.06",
+            facecolor=paper(), edgecolor=color, linewidth=1.3, zorder=4))
+        axes.text(at(place), y - 0.01, text, ha="center", va="center", fontsize=size - (0.6 if small else 0.5), zorder=5)
+
+    for y, back, color in ((tall - 0.92, False, ink()), (tall / 2 - 0.92, True, "C1")):
+        steps = data.array("hand_backward" if back else "hand_forward").reshape(7, 2, 4)[:, 0]
+        axes.text(0.05, y + 0.78, "backward: the same wires, turned around" if back else "forward", ha="left", va="center",
+                  fontsize=size + 1, color=color)
+        rise = 0.42
+
+        def wire(*points: tuple[float, float], head: bool = True, color: str = color) -> None:
+            drawn = [(at(p), q) for p, q in points]
+            axes.plot(*zip(*drawn, strict=True), color=color, linewidth=1.3, zorder=2)
+            if head:
+                arrow(axes, drawn[-2], drawn[-1], color, 1.3, zorder=3)
+
+        turn = -1 if back else 1
+        for a, b, c, d in zip(fork, part, total, norm, strict=True):
+            (first, second) = (c, a) if back else (a, c)
+            wire((first, y), (b - turn * 1.25, y))
+            wire((b + turn * 1.25, y), (second - turn * 0.1 / unit, y))
+            wire((first, y), (first, y + rise), (second, y + rise), (second, y + 0.1))
+            wire((d - 0.75, y), (c, y), head=False)
+            if not back:
+                wire((c, y), (d - 0.75, y))
+            axes.add_patch(Circle((at(first), y), 0.05, color=color, zorder=6))
+            plus(axes, at(second), y, color)
+            box(d, y, "norm", 0.75, muted())
+        for ends in ((0.0, fork[0]), (norm[0] + 0.75, fork[1])):
+            wire(*((p, y) for p in ends[::turn]), head=back)
+        wire(*((p, y) for p in (norm[1] + 0.75, 15.4)[::turn]))
+        box(part[0], y, "attn" if small else "attention", 1.25, muted())
+        box(part[1], y, "ff" if small else "feed-forward", 1.25, muted())
+        for place, numbers in zip(places, steps, strict=True):
+            for n, number in enumerate(numbers):
+                axes.text(at(place), y - 0.28 - n * (0.15 if small else 0.17), said(number), ha="center", va="center",
+                          fontsize=size, color=color)
+        for place, text in ((0.0, "$dx$" if back else "$x$"), (15.3, "$dy$" if back else "$y$")):
+            axes.text(at(place), y + 0.17, text, ha="center", va="center", fontsize=size + 1, color=color)

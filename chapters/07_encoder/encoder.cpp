@@ -36,30 +36,35 @@ void EncoderLayer::collect(Parameters& list, const std::string& name) {
     ff.collect(list, name);
     norm2.collect(list, join_name(name, "norm2"));
 }
-// [layer: forward]
+// [layer: around its forward]
 Tensor EncoderLayer::forward(const Tensor& x, const AttentionMask& mask, Cache* cache,
                              Tensor* weights) const {
-    const Tensor h1 = norm1.before(x, part(cache, &Cache::norm1));  // [B, L, d_model]
-    const Tensor f1 = self_attn.forward(h1, h1, h1, mask, part(cache, &Cache::self_attn), weights);
-    const Tensor x1 = norm1.after(x, f1, part(cache, &Cache::norm1));  // [B, L, d_model]
+    auto* of_attn = part(cache, &Cache::self_attn);  // what backward needs; null: nothing is kept
+    auto *of_norm1 = part(cache, &Cache::norm1), *of_norm2 = part(cache, &Cache::norm2);
+    auto* of_ff = part(cache, &Cache::ff);
+    // [layer: forward]
+    const Tensor h1 = norm1.before(x, of_norm1);
+    const Tensor f1 = self_attn.forward(h1, h1, h1, mask, of_attn, weights);
+    const Tensor x1 = norm1.after(x, f1, of_norm1);  // x + f1, and perhaps a norm
 
-    const Tensor h2 = norm2.before(x1, part(cache, &Cache::norm2));
-    const Tensor f2 = ff.forward(h2, part(cache, &Cache::ff));
-    return norm2.after(x1, f2, part(cache, &Cache::norm2));  // [B, L, d_model]
+    const Tensor h2 = norm2.before(x1, of_norm2);
+    const Tensor f2 = ff.forward(h2, of_ff);
+    Tensor y = norm2.after(x1, f2, of_norm2);  // x1 + f2, and perhaps a norm
+    // [layer: the end of its forward]
+    return y;
 }
 // [layer: backward]
 // forward was:  h1 = before(x),   f1 = self_attn(h1, h1, h1),  x1 = after(x, f1),
 //               h2 = before(x1),  f2 = ff(h2),                 y  = after(x1, f2)
-// hence:        the same steps from last to first; x, x1 and h1 were used more than once, and the
-//               gradients of all uses add
+// hence:        the same steps from last to first; what was used more than once is a sum
 Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
-    auto [dx1, df2] = norm2.after_backward(dy, cache.norm2);  // residual and branch
+    auto [dx1, df2] = norm2.after_backward(dy, cache.norm2);  // both terms of the sum get it
     const Tensor dh2 = ff.backward(df2, cache.ff);
-    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);
+    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);  // x1 was used twice
 
     const auto [dx, df1] = norm1.after_backward(dx1, cache.norm1);
     const auto [dq, dk, dv] = self_attn.backward(df1, cache.self_attn);
-    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);
+    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);  // h1 three times, x twice
 }
 // [encoder: construct]
 Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {

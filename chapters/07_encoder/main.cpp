@@ -1,13 +1,12 @@
-#include <fmt/ranges.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/03_masks/attention_mask.hpp"
-#include "chapters/07_encoder/encoder.hpp"
+#include "chapters/07_encoder/by_hand.hpp"
 #include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 
@@ -15,10 +14,9 @@ using namespace abh;
 // [sentence]
 namespace {
 
-const std::vector<std::string> words{"我", "有", "一", "个", "好", "朋", "友", "P"};
 constexpr Index n_words = 7;  // without the pad
 
-/// The ids of `words` in the Chinese-English toy.
+/// The ids of 我 有 一 个 好 朋 友 P in the Chinese-English toy.
 const Ids sentence({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
 // [sizes]
 /// The toy's layer, with the norm after its sublayers or before them.
@@ -27,58 +25,69 @@ LayerOptions layer_of(const std::string& norm) {
     o.add_norm.placement = norm == "pre" ? NormPlacement::pre : NormPlacement::post;
     return o;
 }
-// [parameters]
-template <class Part>
-Index count(Part& part) {
-    return count_elements(parameters_of(part));
+// [rounds]
+/// How much the rows of 好, 朋 and 友 hold of each, at the start and after two rounds, if 好 looks
+/// at 朋, 朋 at 友 and 友 at itself, and what they see replaces their row or is added to it.
+void keep_rounds(Results& results) {
+    const std::array<Index, 3> seen{1, 2, 2};
+    for (const Index kept : {0, 1}) {
+        Tensor rows({3, 3, 3});  // [round, word, holds]
+        for (Index w = 0; w < 3; ++w)
+            for (Index h = 0; h < 3; ++h) rows(0, w, h) = w == h;
+        for (Index r = 1; r < 3; ++r)
+            for (Index w = 0; w < 3; ++w)
+                for (Index h = 0; h < 3; ++h)
+                    rows(r, w, h) = static_cast<Real>(kept) * rows(r - 1, w, h) +
+                                    rows(r - 1, seen[static_cast<std::size_t>(w)], h);
+        results.array(kept ? "added" : "replaced", rows);
+    }
+}
+// [by hand]
+/// Keeps tensors of one shape as one array.
+void keep(const std::string& name, const std::vector<Tensor>& tensors, Results& results) {
+    Tensor all({std::ssize(tensors), tensors[0].size()});
+    for (Index i = 0; i < std::ssize(tensors); ++i)
+        std::ranges::copy(tensors[static_cast<std::size_t>(i)].values(), &all(i, 0));
+    results.array(name, all);
 }
 
-/// How many parameters the two sublayers of the toy have, for the figure.
-void keep_parameters(EncoderLayer& layer, Results& results) {
-    results.set("toy_attention", count(layer.self_attn));
-    results.set("toy_ff", count(layer.ff));
+/// The numbers of a word's row, which are whole up to the norm's epsilon.
+std::string whole(const Tensor& t, Index word) {
+    std::string text;
+    for (Index c = 0; c < t.dim(2); ++c)
+        text += fmt::format("{:4.0f}", std::round(t(0, word, c)) + Real(0));  // no -0
+    return text;
 }
-// [statistics]
-/// Statistics of the words' rows: mean norm of a row, mean cosine to the input, mean cosine between
-/// two words.
-Eigen::Array<double, 1, 3> statistics(const Tensor& y, const Tensor& input) {
-    const double n = static_cast<double>(n_words);
-    const auto words_of = [&](const Tensor& t) { return matrix(t).topRows(n_words).eval(); };
-    const auto rows = words_of(y);
-    const auto unit = rows.rowwise().normalized().eval();
-    const auto unit_input = words_of(input).rowwise().normalized().eval();
-    const auto cosines = (unit * unit.transpose()).eval();  // [words, words], 1 on the diagonal
-    return {rows.rowwise().norm().mean(), unit.cwiseProduct(unit_input).sum() / n,
-            (cosines.sum() - cosines.trace()) / (n * (n - 1))};
-}
-// [layer by layer]
-/// Keeps statistics of the words' rows after each layer, and returns each layer's attention
-/// weights, `[1, H, L, L]`.
-std::vector<Tensor> keep_layers(const Encoder& encoder, const Tensor& x, const AttentionMask& mask,
-                                Results& results) {
-    const std::size_t n_layers = encoder.layers.size();
-    Tensor kept({static_cast<Index>(n_layers) + 1, 3}), y = x;
-    std::vector<Tensor> weights(n_layers);
-    for (std::size_t i = 0; i <= n_layers; ++i) {
-        if (i > 0) y = encoder.layers[i - 1].forward(y, mask, nullptr, &weights[i - 1]);
-        const auto found = statistics(y, x);
-        matrix(kept).row(static_cast<Index>(i)) = found.cast<Real>();
-        if (i == n_layers) results.set("cos_input_6", found(1));
-    }
-    results.array("layers", kept);
-    return weights;
-}
-// [weights]
-/// Saves the weights of all heads for the figures.
-void keep_weights(const std::vector<Tensor>& weights, Results& results) {
-    const Index n_layers = static_cast<Index>(weights.size()), n_heads = weights[0].dim(1);
-    Tensor all({n_layers, n_heads, 8, 8});
-    for (Index i = 0; i < n_layers; ++i)
-        std::ranges::copy(weights[static_cast<std::size_t>(i)].values(), &all(i, 0, 0, 0));
-    results.array("weights", all);
-    results.set("words", fmt::format("{}", fmt::join(words, " ")));
-    results.set("pad_weight", matrix(all).rightCols(1).maxCoeff());
-    results.set("n_weights", n_layers * n_heads);
+
+/// The layer for pen and paper: shows each step forward, and keeps each step of both passes.
+void show_by_hand(Results& results) {
+    section("A layer by hand");
+    Random random(1);
+    EncoderLayer layer = example::layer_by_hand(random);
+    const Tensor &x = example::x_by_hand, &dy = example::dy_by_hand;
+    const Tensor f1 = layer.self_attn.forward(x, x, x, {}), x1 = layer.norm1.after(x, f1),
+                 f2 = layer.ff.forward(x1), y = layer.norm2.after(x1, f2);
+    const std::vector<Tensor> steps{x, f1, x + f1, x1, f2, x1 + f2, y};
+    const std::array names{"x",        "f1: attention returns", "x + f1",
+                           "x1: norm", "f2: feed-forward",      "x1 + f2",
+                           "y: norm"};
+    Table table(results, {{"", "<22"}, {"朋", "18"}, {"友", "18"}});
+    for (std::size_t i = 0; i < steps.size(); ++i)
+        table.row(i, names[i], whole(steps[i], 0), whole(steps[i], 1));
+    keep("hand_forward", steps, results);
+
+    EncoderLayer::Cache cache;
+    layer.forward(x, {}, &cache);
+    const auto [dsum2, df2] = layer.norm2.after_backward(dy, cache.norm2);
+    const Tensor dh2 = layer.ff.backward(df2, cache.ff), dx1 = dsum2 + dh2;
+    const auto [dsum1, df1] = layer.norm1.after_backward(dx1, cache.norm1);
+    const auto [dq, dk, dv] = layer.self_attn.backward(df1, cache.self_attn);
+    const Tensor dh1 = dq + dk + dv;
+    keep("hand_backward", {dsum1 + dh1, dh1, dsum1, dx1, dh2, dsum2, dy}, results);
+
+    Tensor raised = x.clone();
+    raised(0, 0, 0) += Real(0.01);
+    results.set("hand_raised", dot(layer.forward(raised, {}), dy) - dot(y, dy));
 }
 // [copies]
 /// How many numbers are really stored; parameters that share their elements count once.
@@ -96,8 +105,10 @@ void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
     Random random(1);
     std::vector<EncoderLayer> copies(encoder.layers.size(), EncoderLayer(layer_of(norm), random));
     Table table(results, {{"", "<30"}, {"counted", "12"}, {"stored", "12"}});
-    table.row(0, "each layer constructed", count(encoder), count_stored(encoder.layers));
-    table.row(1, "one layer copied", std::ssize(encoder.layers) * count(copies[0]),
+    table.row(0, "each layer constructed", count_elements(parameters_of(encoder)),
+              count_stored(encoder.layers));
+    table.row(1, "one layer copied",
+              std::ssize(encoder.layers) * count_elements(parameters_of(copies[0])),
               count_stored(copies));
 
     const Tensor& last = copies.back().ff.first.weight.value;
@@ -106,25 +117,65 @@ void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
     copies.front().ff.first.weight.value(0, 0) = 42;
     fmt::print("before and is {:.4f} after.\n", last(0, 0));
 }
-// [backward]
-/// Sends a random gradient back through the layers, from the last to the first, and keeps its size.
-void keep_backward(Encoder& encoder, const Tensor& x, const AttentionMask& mask, Random& random,
-                   Results& results) {
+// [six layers]
+/// How alike the words are: the mean cosine of two of their rows.
+double alike(const Tensor& y) {
+    const auto unit = matrix(y).topRows(n_words).cast<double>().rowwise().normalized().eval();
+    const double n = static_cast<double>(n_words);
+    return ((unit * unit.transpose()).sum() - n) / (n * (n - 1));
+}
+
+/// Sends rows up through all layers and a gradient down, and keeps how alike the words are below
+/// and above each layer, and how long the gradient is.
+template <class Up, class Down>
+void keep_layers(const std::string& name, Index n_layers, Tensor y, Tensor dx, const Up& up,
+                 const Down& down, Results& results) {
+    Tensor words({n_layers + 1}), lengths(words.shape());
+    const auto length = [&] { return static_cast<Real>(std::sqrt(dot(dx, dx))); };
+    words(0) = static_cast<Real>(alike(y));
+    for (Index i = 0; i < n_layers; ++i)
+        words(i + 1) = static_cast<Real>(alike(y = up(static_cast<std::size_t>(i), y)));
+    lengths(n_layers) = length();
+    for (Index i = n_layers; i-- > 0; lengths(i) = length())
+        dx = down(static_cast<std::size_t>(i), dx);
+    results.array(name + "alike", words);
+    results.array(name + "dx_norms", lengths);
+    for (const Index i : {Index(0), Index(1), Index(2), n_layers}) {
+        results.set(fmt::format("{}alike_{}", name, i), words(i));
+        results.set(fmt::format("{}dx_norm_{}", name, i), lengths(i));
+    }
+}
+
+/// The encoder as it is, and its sublayers alone: each replaces what it reads, without sum and
+/// norm.
+void keep_six(Encoder& encoder, const Tensor& x, const AttentionMask& mask, const Tensor& dy,
+              Results& results) {
+    const std::size_t n = encoder.layers.size();
     Encoder::Cache cache;
     encoder.forward(x, mask, &cache);
-    Tensor dx = normal(x.shape(), random.stream());
-    const Index n_layers = static_cast<Index>(encoder.layers.size());
-    Tensor norms({n_layers + 1});  // from the output down to the input
-    norms(0) = static_cast<Real>(std::sqrt(dot(dx, dx)));
-    if (encoder.norm) dx = encoder.norm->backward(dx, cache.norm);
-    for (Index i = n_layers; i-- > 0;) {
-        const auto at = static_cast<std::size_t>(i);
-        dx = encoder.layers[at].backward(dx, cache.layers[at]);
-        norms(n_layers - i) = static_cast<Real>(std::sqrt(dot(dx, dx)));
-    }
-    results.array("dx_norms", norms);
-    results.set("dx_norm_6", norms(0));
-    results.set("dx_norm_0", norms(n_layers));
+    const auto up = [&](std::size_t i, const Tensor& y) {
+        return encoder.layers[i].forward(y, mask);
+    };
+    const auto down = [&](std::size_t i, const Tensor& d) {
+        const bool last = i + 1 == n && encoder.norm;
+        return encoder.layers[i].backward(last ? encoder.norm->backward(d, cache.norm) : d,
+                                          cache.layers[i]);
+    };
+    keep_layers("", std::ssize(encoder.layers), x, dy, up, down, results);
+
+    std::vector<EncoderLayer::Cache> alone(n);
+    const auto up_alone = [&](std::size_t i, const Tensor& y) {
+        EncoderLayer& layer = encoder.layers[i];
+        return layer.ff.forward(layer.self_attn.forward(y, y, y, mask, &alone[i].self_attn),
+                                &alone[i].ff);
+    };
+    const auto down_alone = [&](std::size_t i, const Tensor& d) {
+        EncoderLayer& layer = encoder.layers[i];
+        const auto [dq, dk, dv] =
+            layer.self_attn.backward(layer.ff.backward(d, alone[i].ff), alone[i].self_attn);
+        return dq + dk + dv;
+    };
+    keep_layers("alone_", std::ssize(encoder.layers), x, dy, up_alone, down_alone, results);
 }
 
 }  // namespace
@@ -142,10 +193,10 @@ int main(int argc, char** argv) {
         Encoder encoder(layer_of(norm), 6, random);
 
         const Tensor x = positions.forward(embedding.forward(sentence));  // [1, 8, d_model]
-        const AttentionMask mask = hide_pads(sentence);
-        keep_parameters(encoder.layers[0], program.results());
-        keep_weights(keep_layers(encoder, x, mask, program.results()), program.results());
+        keep_rounds(program.results());
+        show_by_hand(program.results());
         show_copies(encoder, norm, program.results());
-        keep_backward(encoder, x, mask, random, program.results());
+        keep_six(encoder, x, hide_pads(sentence), normal(x.shape(), random.stream()),
+                 program.results());
     });
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "chapters/03_masks/masks.hpp"
+#include "chapters/07_encoder/by_hand.hpp"
 #include "lib/eigen.hpp"
 #include "tests/layers.hpp"
 #include "tests/proof/layers.hpp"
@@ -42,6 +43,19 @@ TEST_CASE("an encoder layer of the shared-head block hides the pads") {
             for (Index j = 0; j < 3; ++j) CHECK(weights(1, h, i, j) > 0);
             for (Index j = 3; j < 5; ++j) CHECK(weights(1, h, i, j) == 0);
         }
+}
+
+TEST_CASE("a layer by hand, forward and backward") {
+    Random random(1);
+    EncoderLayer layer = example::layer_by_hand(random);
+    EncoderLayer::Cache cache;
+    const Tensor y = layer.forward(example::x_by_hand, {}, &cache);
+    const Tensor dx = layer.backward(example::dy_by_hand, cache);
+    // epsilon moves the norms by some parts in 1e5
+    CHECK(max_difference(y, Tensor({1, 2, 4}, {1, 1, -1, -1, -1, 1, -1, 1})) < 1e-4);
+    const Real h = Real(0.5);
+    CHECK(max_difference(dx, Tensor({1, 2, 4}, {-3 * h, -3 * h, 3 * h, 3 * h, -h, -h, h, h})) <
+          1e-3);
 }
 
 TEST_CASE("each layer has weights of its own") {

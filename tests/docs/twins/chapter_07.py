@@ -21,11 +21,9 @@ class Attention:
         self.wq, self.wk, self.wv, self.wo = (draw(width, width) / 2 for _ in range(4))
         self.scale = 1 / np.sqrt(width)
 
-    def of_heads(self, q: Array, k: Array, v: Array) -> Array:
-        return softmax(q @ k.T * self.scale) @ v @ self.wo.T
-
     def forward(self, xq: Array, xk: Array, xv: Array) -> Array:
-        return self.of_heads(xq @ self.wq.T, xk @ self.wk.T, xv @ self.wv.T)
+        q, k, v = xq @ self.wq.T, xk @ self.wk.T, xv @ self.wv.T
+        return softmax(q @ k.T * self.scale) @ v @ self.wo.T
 
     def backward(self, dy: Array, xq: Array, xk: Array, xv: Array) -> tuple[Array, Array, Array]:
         q, k, v = xq @ self.wq.T, xk @ self.wk.T, xv @ self.wv.T
@@ -83,22 +81,6 @@ def gradient(f: Callable[[Array], Array], x: Array, dy: Array) -> Array:
 
 
 # The equalities -----------------------------------------------------------------------------------
-
-
-@twin("07-projections")
-def projections(draw: Draw) -> Sides:
-    attn, dy = Attention(draw, 4), draw(3, 4)
-    xq, xk, xv = draw(3, 4), draw(5, 4), draw(5, 4)
-    q, k, v = xq @ attn.wq.T, xk @ attn.wk.T, xv @ attn.wv.T
-    found = joined(
-        gradient(lambda x: attn.forward(x, xk, xv), xq, dy),
-        gradient(lambda x: attn.forward(xq, x, xv), xk, dy),
-        gradient(lambda x: attn.forward(xq, xk, x), xv, dy),
-    )
-    dq = gradient(lambda q: attn.of_heads(q, k, v), q, dy)
-    dk = gradient(lambda k: attn.of_heads(q, k, v), k, dy)
-    dv = gradient(lambda v: attn.of_heads(q, k, v), v, dy)
-    return found, joined(dq @ attn.wq, dk @ attn.wk, dv @ attn.wv)
 
 
 @twin("07-self-attention")
