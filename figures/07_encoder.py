@@ -31,7 +31,7 @@ def plus(axes: Axes, x: float, y: float, color: str, radius: float = 0.1) -> Non
 @figure("rounds", width=7.6, height=4.05, narrow=(3.7, 4.2))
 def rounds(data: Data, fig: Figure) -> None:
     """What the rows of three words hold after each of two rounds, and how 友 gets to 好."""
-    holds = data.array("added")  # [round, word, holds]
+    holds = data.array("rounds")  # [round, word, holds]
     small = narrow()
     axes = blackboard(fig)
     size, block = (8, 0.25) if small else (10, 0.3)

@@ -26,21 +26,16 @@ LayerOptions layer_of(const std::string& norm) {
     return o;
 }
 // [rounds]
-/// How much the rows of 好, 朋 and 友 hold of each, at the start and after two rounds, if 好 looks
-/// at 朋, 朋 at 友 and 友 at itself, and what they see replaces their row or is added to it.
+/// How much the rows of 好, 朋 and 友 hold of each, at the start and after two rounds, if each word
+/// adds the row of the next one to its own, and the last one adds its own.
 void keep_rounds(Results& results) {
-    const std::array<Index, 3> seen{1, 2, 2};
-    for (const Index kept : {0, 1}) {
-        Tensor rows({3, 3, 3});  // [round, word, holds]
+    Tensor rows = Tensor::zeros({3, 3, 3});  // [round, word, holds]
+    for (Index w = 0; w < 3; ++w) rows(0, w, w) = 1;
+    for (Index r = 1; r < 3; ++r)
         for (Index w = 0; w < 3; ++w)
-            for (Index h = 0; h < 3; ++h) rows(0, w, h) = w == h;
-        for (Index r = 1; r < 3; ++r)
-            for (Index w = 0; w < 3; ++w)
-                for (Index h = 0; h < 3; ++h)
-                    rows(r, w, h) = static_cast<Real>(kept) * rows(r - 1, w, h) +
-                                    rows(r - 1, seen[static_cast<std::size_t>(w)], h);
-        results.array(kept ? "added" : "replaced", rows);
-    }
+            for (Index h = 0; h < 3; ++h)
+                rows(r, w, h) = rows(r - 1, w, h) + rows(r - 1, std::min(w + 1, Index(2)), h);
+    results.array("rounds", rows);
 }
 // [by hand]
 /// Keeps tensors of one shape as one array.
@@ -55,7 +50,7 @@ void keep(const std::string& name, const std::vector<Tensor>& tensors, Results& 
 std::string whole(const Tensor& t, Index word) {
     std::string text;
     for (Index c = 0; c < t.dim(2); ++c)
-        text += fmt::format("{:4.0f}", std::round(t(0, word, c)) + Real(0));  // no -0
+        text += fmt::format("{:2.0f}  ", std::round(t(0, word, c)) + Real(0));  // no -0
     return text;
 }
 
@@ -68,10 +63,10 @@ void show_by_hand(Results& results) {
     const Tensor f1 = layer.self_attn.forward(x, x, x, {}), x1 = layer.norm1.after(x, f1),
                  f2 = layer.ff.forward(x1), y = layer.norm2.after(x1, f2);
     const std::vector<Tensor> steps{x, f1, x + f1, x1, f2, x1 + f2, y};
-    const std::array names{"x",        "f1: attention returns", "x + f1",
-                           "x1: norm", "f2: feed-forward",      "x1 + f2",
-                           "y: norm"};
-    Table table(results, {{"", "<22"}, {"朋", "18"}, {"友", "18"}});
+    const std::array names{
+        "x",           "f1 = attention(x)", "x + f1",           "x1 = norm(x + f1)",
+        "f2 = ff(x1)", "x1 + f2",           "y = norm(x1 + f2)"};
+    Table table(results, {{"", "<20"}, {"朋", "<20"}, {"友", "<20"}});
     for (std::size_t i = 0; i < steps.size(); ++i)
         table.row(i, names[i], whole(steps[i], 0), whole(steps[i], 1));
     keep("hand_forward", steps, results);
@@ -110,12 +105,6 @@ void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
     table.row(1, "one layer copied",
               std::ssize(encoder.layers) * count_elements(parameters_of(copies[0])),
               count_stored(copies));
-
-    const Tensor& last = copies.back().ff.first.weight.value;
-    fmt::print("\nWe write 42 into a weight of the first copy. In the last copy it was {:.4f} ",
-               last(0, 0));
-    copies.front().ff.first.weight.value(0, 0) = 42;
-    fmt::print("before and is {:.4f} after.\n", last(0, 0));
 }
 // [six layers]
 /// How alike the words are: the mean cosine of two of their rows.
