@@ -7,7 +7,6 @@ from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, paper
 
 WORDS = ["好", "朋", "友"]
 COLORS = ["C0", "C5", "C2"]  # of the three words
-SEES = [1, 2, 2]
 
 
 def blackboard(fig: Figure) -> Axes:
@@ -23,9 +22,8 @@ def blackboard(fig: Figure) -> Axes:
 def plus(axes: Axes, x: float, y: float, color: str, radius: float = 0.1) -> None:
     """A sum: a plus sign in a ring."""
     axes.add_patch(Circle((x, y), radius, facecolor=paper(), edgecolor=color, linewidth=1.5, zorder=5))
-    for dx, dy in ((0.6, 0), (0, 0.6)):
-        axes.plot((x - dx * radius, x + dx * radius), (y - dy * radius, y + dy * radius), color=color,
-                  linewidth=1.5, zorder=6)
+    arm = 0.6 * radius
+    axes.plot((x - arm, x + arm), (y, y), (x, x), (y - arm, y + arm), color=color, linewidth=1.5, zorder=6)
 
 
 @figure("rounds", width=7.6, height=4.05, narrow=(3.7, 4.2))
@@ -39,88 +37,73 @@ def rounds(data: Data, fig: Figure) -> None:
     y = [0.8, 2.25, 3.7] if small else [0.85, 2.2, 3.6]
     under = 0.52  # from a plus sign up to its row
 
-    def line(start: tuple[float, float], end: tuple[float, float], on: bool, head: bool = True) -> None:
-        color, wide = ("C2", 3.2) if on else (muted(), 1.2)
-        if head:
-            arrow(axes, start, end, color, wide, zorder=4 if on else 2)
-        else:
-            axes.plot(*zip(start, end, strict=True), color=color, linewidth=wide, zorder=4 if on else 2)
+    def line(start: tuple[float, float], end: tuple[float, float], on: bool = False) -> None:
+        arrow(axes, start, end, "C2" if on else muted(), 3.2 if on else 1.2, zorder=4 if on else 2)
 
     for r in range(3):
         for w in range(3):
-            counts = holds[r, w].astype(int)
-            total = int(counts.sum())
-            cells = [h for h in range(3) for _ in range(counts[h])]
-            left = x[w] - total * block / 2
+            cells = [h for h in range(3) for _ in range(int(holds[r, w, h]))]
+            left, low = x[w] - len(cells) * block / 2, y[r] - block / 2
+            axes.add_patch(Rectangle((left, low), len(cells) * block, block, facecolor=paper(), edgecolor=ink(),
+                                     linewidth=2.2, zorder=6))
             for n, h in enumerate(cells):
-                axes.add_patch(Rectangle((left + n * block, y[r] - block / 2), block, block, facecolor=paper(),
-                                         edgecolor="none", zorder=6))
-                axes.add_patch(Rectangle((left + n * block, y[r] - block / 2), block, block, facecolor=COLORS[h],
+                axes.add_patch(Rectangle((left + n * block, low), block, block, facecolor=COLORS[h],
                                          edgecolor=COLORS[h], alpha=0.3, zorder=7))
-                axes.text(left + (n + 0.5) * block, y[r] - 0.01, WORDS[h], ha="center", va="center", fontsize=size - 1,
-                          zorder=8)
-            axes.add_patch(Rectangle((left, y[r] - block / 2), total * block, block, facecolor="none",
-                                     edgecolor=ink(), linewidth=1.1, zorder=9))
+                axes.text(left + (n + 0.5) * block, y[r] - 0.01, WORDS[h], ha="center", va="center",
+                          fontsize=size - 1, zorder=8)
             if r == 0:
                 continue
             on = (r, w) in ((1, 1), (2, 0))  # on the way of 友 to 好
             at, top = y[r] - under, y[r - 1] + block / 2
-            line((x[w], top), (x[w], at - 0.1), False)
-            seen = SEES[w]
-            if seen == w:  # a loop beside the line
-                axes.plot((x[w], x[w] + 0.32, x[w] + 0.32), (top + 0.08, top + 0.22, at - 0.08), color=muted(),
-                          linewidth=1.2, zorder=2)
-                line((x[w] + 0.32, at - 0.09), (x[w] + 0.1, at), False)
+            line((x[w], top), (x[w], at - 0.1))
+            if w == 2:  # sees itself: a loop beside the line
+                aside = x[w] + 0.32
+                axes.plot((x[w], aside, aside), (top + 0.08, top + 0.22, at - 0.08), color=muted(), linewidth=1.2)
+                line((aside, at - 0.09), (x[w] + 0.1, at))
             else:
-                start = (x[seen] - 0.06, top)
-                step = np.array((x[w], at)) - np.array(start)
-                end = np.array((x[w], at)) - step / np.hypot(*step) * 0.11
-                line(start, (float(end[0]), float(end[1])), on)
+                start = x[w + 1] - 0.06
+                short = 0.11 / np.hypot(x[w] - start, at - top)
+                line((start, top), (x[w] - (x[w] - start) * short, at - (at - top) * short), on)
             plus(axes, x[w], at, "C2" if on else ink())
-            line((x[w], at + 0.1), (x[w], y[r] - block / 2), on)
+            line((x[w], at + 0.1), (x[w], low), on)
     for word, gloss, at in zip(WORDS, glossed(WORDS), x, strict=True):
         axes.text(at, y[0] - 0.4, word, ha="center", va="center", fontsize=size + 5)
-        axes.text(at, y[0] - 0.68, gloss.partition("\n")[2], ha="center", va="center", fontsize=size - 1, color=muted())
+        axes.text(at, y[0] - 0.68, gloss.partition("\n")[2], ha="center", va="center", fontsize=size - 1,
+                  color=muted())
     for at, text in zip(y, ("at the start", "after layer 1", "after layer 2"), strict=True):
         axes.text(0.1, at, text, ha="center" if small else "left", va="center", fontsize=size,
                   rotation=90 if small else 0)
     if small:
         return
     for at, text in ((1, "朋 fetches 友"), (2, "好 finds a row\nthat holds both")):
-        axes.text(0.1, y[at] - under - 0.05, text, ha="left", va="center", fontsize=size - 0.5, color="C2", linespacing=1.25)
+        axes.text(0.1, y[at] - under - 0.05, text, va="center", fontsize=size - 0.5, color="C2", linespacing=1.25)
 
 
 CURVES = (("main", "", "post", "C0", "o", "-"), ("pre", "", "pre", "C2", "s", "--"),
           ("main", "alone_", "without plus signs", "C3", "^", ":"))
 
 
-def curves(data: Data, axes: Axes, name: str) -> None:
+def curves(data: Data, fig: Figure, name: str, label: str, legend: str, height: float) -> Axes:
     """A number for each place between layers, with and without residual connections."""
-    for run, alone, label, color, marker, line in CURVES:
+    axes = fig.subplots()
+    for run, alone, curve, color, marker, line in CURVES:
         numbers = data.array(alone + name, run=run)
-        axes.plot(range(len(numbers)), numbers, color=color, marker=marker, linestyle=line, label=label)
-    axes.set_xticks(range(len(numbers)))
+        axes.plot(range(len(numbers)), numbers, color=color, marker=marker, linestyle=line, label=curve)
+    axes.set_xlabel("after layer (0: the input, 6: the output)")
+    axes.set_ylabel(label)
     axes.grid()
+    axes.legend(loc=legend, bbox_to_anchor=(1, height))
+    return axes
 
 
 @figure("alike", width=5.6, height=2.6, narrow=(3.7, 2.7))
 def alike(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
-    curves(data, axes, "alike")
-    axes.set_xlabel("after layer (0: the input)")
-    axes.set_ylabel("cosine of two words")
-    axes.set_ylim(0, 1.05)
-    axes.legend(loc="center right", bbox_to_anchor=(1, 0.7))
+    curves(data, fig, "alike", "cosine of two words", "center right", 0.7).set_ylim(0, 1.05)
 
 
 @figure("gradient", width=5.6, height=2.6, narrow=(3.7, 2.7))
 def gradient(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
-    curves(data, axes, "dx_norms")
-    axes.set_yscale("log")
-    axes.set_xlabel("after layer (0: the input, 6: the output)")
-    axes.set_ylabel("length of the gradient")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.1))
+    curves(data, fig, "dx_norms", "length of the gradient", "lower right", 0.1).set_yscale("log")
 
 
 def said(number: float) -> str:
@@ -139,23 +122,23 @@ def turned(data: Data, fig: Figure) -> None:
     size = 6.6 if small else 9.5
     begin, end = (0.22, wide - 0.16) if small else (0.55, wide - 0.4)
     unit = (end - begin) / 15.4
-    #  x fork attention plus norm fork ff plus norm y, in units from the left
+    # in units from the left; then where the numbers stand, forward and backward
     fork, part, total, norm = (0.9, 7.9), (2.9, 9.9), (4.9, 11.9), (6.4, 13.4)
-    places = (0.0, 3.98, 5.45, 7.35, 10.98, 12.45, 15.2)  # where the wire's numbers are
+    places = ((0.0, 4.35, 5.45, 7.35, 11.35, 12.45, 15.2), (-0.05, 1.35, 5.35, 7.25, 8.4, 12.45, 15.2))
 
     def at(place: float) -> float:
         return begin + place * unit
 
-    def box(place: float, y: float, text: str, half: float, color: str) -> None:
+    def box(place: float, y: float, text: str, half: float) -> None:
         axes.add_patch(FancyBboxPatch(
-            (at(place) - half * unit, y - 0.15), 2 * half * unit, 0.3, boxstyle="round,pad=0,rounding_size=0.06",
-            facecolor=paper(), edgecolor=color, linewidth=1.3, zorder=4))
-        axes.text(at(place), y - 0.01, text, ha="center", va="center", fontsize=size - (0.6 if small else 0.5), zorder=5)
+            (at(place) - half * unit, y - 0.15), 2 * half * unit, 0.3, facecolor=paper(), edgecolor=muted(),
+            boxstyle="round,pad=0,rounding_size=0.06", linewidth=1.3, zorder=4))
+        axes.text(at(place), y - 0.01, text, ha="center", va="center", fontsize=size - 0.5, zorder=5)
 
     for y, back, color in ((tall - 0.92, False, ink()), (tall / 2 - 0.92, True, "C1")):
         steps = data.array("hand_backward" if back else "hand_forward").reshape(7, 2, 4)[:, 0]
-        axes.text(0.05, y + 0.78, "backward: the same wires, turned around" if back else "forward", ha="left", va="center",
-                  fontsize=size + 1, color=color)
+        title = "backward: the same wires, turned around" if back else "forward"
+        axes.text(0.05, y + 0.78, title, va="center", fontsize=size + 1, color=color)
         rise = 0.42
 
         def wire(*points: tuple[float, float], head: bool = True, color: str = color) -> None:
@@ -175,13 +158,13 @@ def turned(data: Data, fig: Figure) -> None:
                 wire((c, y), (d - 0.75, y))
             axes.add_patch(Circle((at(first), y), 0.05, color=color, zorder=6))
             plus(axes, at(second), y, color)
-            box(d, y, "norm", 0.75, muted())
+            box(d, y, "norm", 0.75)
         for ends in ((0.0, fork[0]), (norm[0] + 0.75, fork[1])):
             wire(*((p, y) for p in ends[::turn]), head=back)
         wire(*((p, y) for p in (norm[1] + 0.75, 15.4)[::turn]))
-        box(part[0], y, "attn" if small else "attention", 1.25, muted())
-        box(part[1], y, "ff" if small else "feed-forward", 1.25, muted())
-        for place, numbers in zip(places, steps, strict=True):
+        box(part[0], y, "attn" if small else "attention", 1.25)
+        box(part[1], y, "ff" if small else "feed-forward", 1.25)
+        for place, numbers in zip(places[back], steps, strict=True):
             for n, number in enumerate(numbers):
                 axes.text(at(place), y - 0.28 - n * (0.15 if small else 0.17), said(number), ha="center", va="center",
                           fontsize=size, color=color)

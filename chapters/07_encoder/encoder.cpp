@@ -58,13 +58,13 @@ Tensor EncoderLayer::forward(const Tensor& x, const AttentionMask& mask, Cache* 
 //               h2 = before(x1),  f2 = ff(h2),                 y  = after(x1, f2)
 // hence:        the same steps from last to first; what was used more than once is a sum
 Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
-    auto [dx1, df2] = norm2.after_backward(dy, cache.norm2);  // both terms of the sum get it
+    auto [dx1, df2] = norm2.after_backward(dy, cache.norm2);  // a plus sign: to both terms
     const Tensor dh2 = ff.backward(df2, cache.ff);
-    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);  // x1 was used twice
+    dx1 = dx1 + norm2.before_backward(dh2, cache.norm2);  // a fork: x1 was used twice
 
     const auto [dx, df1] = norm1.after_backward(dx1, cache.norm1);
     const auto [dq, dk, dv] = self_attn.backward(df1, cache.self_attn);
-    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);  // h1 three times, x twice
+    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);  // forks: h1 was used thrice, x twice
 }
 // [encoder: construct]
 Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {
