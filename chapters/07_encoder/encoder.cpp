@@ -64,7 +64,7 @@ Tensor EncoderLayer::backward(const Tensor& dy, const Cache& cache) {
 
     const auto [dx, df1] = norm1.after_backward(dx1, cache.norm1);
     const auto [dq, dk, dv] = self_attn.backward(df1, cache.self_attn);
-    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);  // forks: h1 was used thrice, x twice
+    return dx + norm1.before_backward(dq + dk + dv, cache.norm1);  // forks: h1 thrice, x twice
 }
 // [encoder: construct]
 Encoder::Encoder(const LayerOptions& options, Index n_layers, Random& random) {
