@@ -2,109 +2,101 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
-from matplotlib.patches import Rectangle
-from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, narrow, panels, paper
+from matplotlib.colors import to_rgb
+from matplotlib.patches import FancyBboxPatch, Polygon
+from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, paper
 
-HEADS = 4  # in the figures `split` and `join`
-SHIFT = 3.0  # cells from one head's sheet to the next
-
-
-class Rows:
-    """Rows of words whose columns belong to heads: all in one matrix, or a sheet for each head."""
-
-    def __init__(self, axes: Axes, length: int, d_k: int) -> None:
-        self.axes, self.length, self.d_k = axes, length, d_k
-
-    def sheet(self, left: float, top: float, heads: list[int]) -> None:
-        d_k, length, width = self.d_k, self.length, self.d_k * len(heads)
-        self.axes.add_patch(Rectangle((left, top), width, length, facecolor=paper(), zorder=2))
-        for place, head in enumerate(heads):
-            self.axes.add_patch(Rectangle(
-                (left + place * d_k, top), d_k, length, facecolor=f"C{head}", alpha=0.55, zorder=2,
-            ))
-        lines = [((left + x, left + x), (top, top + length)) for x in range(width + 1)]
-        lines += [((left, left + width), (top + y, top + y)) for y in range(length + 1)]
-        for x, y in lines:
-            self.axes.plot(x, y, color=paper(), linewidth=0.6, zorder=2)
-        for y, height in ((0, length), (2, 1)):  # the matrix, and one word's row
-            self.axes.add_patch(Rectangle(
-                (left, top + y), width, height, facecolor="none", edgecolor=ink(),
-                linewidth=1.4 if y else 0.6, zorder=2,
-            ))
-
-    def joined(self, left: float, top: float) -> None:
-        self.sheet(left, top, list(range(HEADS)))
-        for head in range(HEADS):
-            self.text(left + (head + 0.5) * self.d_k, top - 0.9, f"$h = {head}$", 7.0)
-
-    def apart(self, left: float, top: float) -> None:
-        """Sheets for all heads, with the first head's in front."""
-        for head in reversed(range(HEADS)):
-            x, y = left + SHIFT * head, top - 1.5 * head
-            self.sheet(x, y, [head])
-            self.text(x + 0.2, y - 0.7, f"$h = {head}$", 7.0, ha="left")
-
-    def text(self, x: float, y: float, text: str, size: float = 8.5, *, ha: str = "center") -> None:
-        self.axes.text(x, y, text, ha=ha, va="center", fontsize=size, color=ink(), linespacing=1.3)
-
-    def name(self, x: float, name: str, shape: str, top: float) -> None:
-        self.text(x, top + self.length + 1.5, name)
-        self.text(x, top + self.length + 3.6, shape)
-
-    def arrow(self, start: tuple[float, float], end: tuple[float, float], text: str) -> None:
-        arrow(self.axes, start, end)
-        if start[1] == end[1]:
-            self.text((start[0] + end[0]) / 2, start[1] - 1.2, text)
-        else:
-            self.text(start[0] - 0.7, (start[1] + end[1]) / 2, text, ha="right")
+WORDS = (("一", "one", "C0"), ("朋友", "friend", "C1"))
+QUESTIONS = ("how many?", "what?")
+WIDE = 2.9  # inches that a result is wide
 
 
-@figure("split", width=7.6, height=2.3, narrow=(3.7, 4.5))
-def split(data: Data, fig: Figure) -> None:
-    length, width = data.array("joined").shape
-    d_k = width // HEADS
-    axes = fig.subplots()
-    axes.set_axis_off()
-    axes.set_aspect("equal")
-    rows = Rows(axes, length, d_k)
-    middle, gap, sheets = length / 2, 5.0, d_k + SHIFT * (HEADS - 1)
-    rows.joined(0, 0)
-    rows.name(width / 2, "$Q$", "$[B, L, d_{model}]$", 0)
-    at = width + gap
-    rows.arrow((width + 0.4, middle), (at - 0.4, middle), "split")
-    rows.apart(at, 0)
-    rows.name(at + sheets / 2, "$Q_h$", "$[B, H, L, d_k]$", 0)
-    if narrow():
-        top = length + 15.0
-        rows.arrow((at + 1.5, length + 5.2), (at + 1.5, top - 1.6), "attention,\neach head\nalone")
-        contexts, joined = at, 0.0
-        rows.arrow((at - 0.4, top + middle), (width + 0.4, top + middle), "join")
-        axes.set(xlim=(-0.5, at + sheets + 0.5), ylim=(top + length + 4.8, -6.4))
-    else:
-        top = 0.0
-        contexts = at + sheets + gap + 2.2
-        rows.arrow((at + sheets + 0.4, middle), (contexts - 0.4, middle), "attention")
-        rows.text((at + sheets + contexts) / 2, middle + 1.9, "each head\nalone", 7.5)
-        joined = contexts + sheets + gap
-        rows.arrow((contexts + sheets + 0.4, middle), (joined - 0.4, middle), "join")
-        axes.set(xlim=(-0.5, joined + width + 0.5), ylim=(length + 4.8, -6.4))
-    rows.apart(contexts, top)
-    rows.name(contexts + sheets / 2, "$C_h$", "$[B, H, L, d_k]$", top)
-    rows.joined(joined, top)
-    rows.name(joined + width / 2, "$C$", "$[B, L, d_{model}]$", top)
+def mixed(first: float) -> tuple[float, ...]:
+    """A color between those of the two words; half and half is purple."""
+    near, part = ("C0", 2 * first - 1) if first > 0.5 else ("C1", 1 - 2 * first)
+    return tuple(part * a + (1 - part) * b for a, b in zip(to_rgb(near), to_rgb("C3"), strict=True))
 
 
-@figure("join", width=7.4, height=2.6, narrow=(3.7, 4.6))
-def join(data: Data, fig: Figure) -> None:
-    words = data.value("words").split()
-    both = (("joined", "join_heads"), ("reshaped", "bare reshape"))
-    for place, (name, title) in zip(panels(fig, 2, sharey=True), both, strict=True):
-        origin = data.array(name)  # [L, H * d_k]: the position that each number comes from
-        columns = [""] * origin.shape[1]
-        heat(place, origin + 1, rows=glossed(words, " "), columns=columns, numbers="{:.0f}", low=0, high=10)
-        place.set_title(title)
-        place.set_xlabel("column of the result")
-        d_k = origin.shape[1] // HEADS
-        for edge in np.arange(d_k, origin.shape[1], d_k) - 0.5:
-            place.axvline(edge, color=ink(), linewidth=0.8)
+class Board:
+    """A query with two questions, and what it gets; x counts from the left end of the result."""
+
+    def __init__(self, axes: Axes, left: float, top: float) -> None:
+        self.axes, self.left, self.top = axes, left, top
+
+    def text(self, x: float, y: float, said: str, size: float = 9.5, **more: object) -> None:
+        look = {"ha": "center", "va": "center", "color": ink(), "zorder": 5, "linespacing": 1.15, **more}
+        self.axes.text(self.left + x, self.top - y, said, fontsize=size, **look)
+
+    def box(self, x: float, y: float, width: float, height: float, color: object, alpha: float = 0.25,
+            edge: str | None = None) -> None:
+        at = (self.left + x - width / 2, self.top - y - height / 2)
+        style = "round,pad=0,rounding_size=0.06"
+        self.axes.add_patch(FancyBboxPatch(at, width, height, boxstyle=style, facecolor=paper(), edgecolor="none", zorder=3))
+        self.axes.add_patch(FancyBboxPatch(
+            at, width, height, boxstyle=style, facecolor=color, alpha=alpha, edgecolor="none", zorder=3))
+        self.axes.add_patch(FancyBboxPatch(
+            at, width, height, boxstyle=style, facecolor="none", edgecolor=edge or ink(), linewidth=1.2, zorder=4))
+
+    def question(self, x: float, width: float, which: int) -> None:
+        self.box(x, 0.62, width, 0.34, WORDS[which][2])
+        self.text(x, 0.63, QUESTIONS[which])
+
+    def softmax(self, begin: float, width: float, weights: np.ndarray, asked: tuple[float, ...]) -> None:
+        """Two words, and bands as wide as their weights that fill a box."""
+        for at in asked:
+            for place in (0.25, 0.75):
+                start = (self.left + at, self.top - 0.81)
+                arrow(self.axes, start, (self.left + begin + place * width, self.top - 1.2), muted(), 0.9)
+        at = begin
+        for place, weight, (word, meaning, color) in zip((0.25, 0.75), weights, WORDS, strict=True):
+            x, wide = begin + place * width, weight * width
+            self.box(x, 1.42, 0.5, 0.42, color, edge="none")
+            self.text(x, 1.36, word, 11.5)
+            self.text(x, 1.545, meaning, 7, color=muted())
+            ends = ((x - 0.16, 1.63), (x + 0.16, 1.63), (at + wide, 2.5), (at, 2.5))
+            self.axes.add_patch(Polygon(
+                [(self.left + u, self.top - v) for u, v in ends], facecolor=color, alpha=0.55, edgecolor=paper(),
+                linewidth=0.8, zorder=2))
+            share = str(Fraction(float(weight)).limit_denominator(9))
+            self.text((x + at + wide / 2) / 2, 2.06, share, 9.5, bbox={
+                "boxstyle": "round,pad=0.12", "facecolor": paper(), "edgecolor": "none"})
+            at += wide
+        self.box(begin + width / 2, 2.7, width, 0.4, mixed(float(weights[0])), 0.45)
+
+
+@figure("cut", width=7.6, height=3.3, narrow=(3.7, 6.8))
+def cut(data: Data, fig: Figure) -> None:
+    """One softmax for two questions gives a mixture; cut in two, each question has its own."""
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    width, height = fig.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    left = (width - WIDE) / 2 if narrow() else 0.66
+    one = Board(axes, left, height - 0.05)
+    two = Board(axes, left if narrow() else width - WIDE - 0.06, 3.35 if narrow() else height - 0.05)
+    half = WIDE / 2
+
+    one.text(half, 0.1, "one head: one softmax", 10.5)
+    for which in (0, 1):
+        one.question(half * (which + 0.5), half, which)
+    one.softmax(0, WIDE, data.array("by_hand_1")[0], (half,))
+    one.text(half, 2.71, "both at once")
+    one.text(half, 3.13, "one mixture answers both", 9, color=muted())
+
+    gap = 0.3
+    apart = half - gap / 2
+    two.text(half, 0.1, "two heads: a softmax for each", 10.5)
+    for which, begin in enumerate((0.0, half + gap / 2)):
+        two.question(begin + apart / 2, apart, which)
+        two.softmax(begin, apart, data.array("by_hand_2")[which], (begin + apart / 2,))
+        two.text(begin + apart / 2, 2.71, f"mostly {WORDS[which][0]}")
+    two.text(half, 3.13, "side by side, they are the result", 9, color=muted())
+    x = two.left + half
+    axes.plot((x, x), (two.top - 0.36, two.top - 2.92), color=ink(), linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+    two.text(half, 0.38, "✂", 17, rotation=-90)
+    for board in (one, two):
+        board.text(-0.1, 0.63, "个 asks", 9, ha="right") if not narrow() else board.text(0.02, 0.345, "个 asks", 8.5, ha="left")

@@ -16,37 +16,33 @@ using namespace abh;
 namespace {
 // [print]
 /// Prints the rows of `t`, with the name in front of the first one.
-void print(const std::string& name, const Tensor& t, int digits) {
+void print(const std::string& name, const Tensor& t) {
     for (Index r = 0; r < rows(t.shape()); ++r) {
-        fmt::print("{:<22}", r == 0 ? name : "");
-        for (Index c = 0; c < t.dim(-1); ++c) fmt::print(" {:6.{}f}", matrix(t)(r, c), digits);
+        fmt::print("{:<20}", r == 0 ? name : "");
+        for (Index c = 0; c < t.dim(-1); ++c) fmt::print(" {:5.2f}", matrix(t)(r, c));
         fmt::print("\n");
     }
 }
 // [by hand]
-/// A query with one tie to each of two words: one wide head cannot tell them apart, two heads can.
-void by_hand() {
+/// A query that asks two questions: one head answers with a mean, and no price moves its query; two
+/// heads keep the answers apart.
+void by_hand(const Results& results) {
     section("Two heads by hand");
-    const Real s = std::sqrt(Real(2)) * std::log(Real(3));  // e^(s / sqrt(2)) = 3
-    const Tensor query({1, 1, 4}, {s, 0, 0, s});
+    const Real r = std::sqrt(Real(2)) * std::log(Real(3));  // e^(r / sqrt(2)) = 3
+    const Tensor query({1, 1, 4}, {r, 0, 0, r}), price({1, 1, 4}, {4, 0, 0, 4});
     const Tensor words({1, 2, 4}, {1, 0, 1, 0,  //
                                    0, 1, 0, 1});
     for (Index n_heads : {1, 2}) {
         const Tensor q = split_heads(query, n_heads), k = split_heads(words, n_heads);
         Tensor weights;
-        const Tensor y = join_heads(attention(q, k, k, {}, {}, nullptr, &weights));
-        print(fmt::format("{} head{}: weights", n_heads, n_heads == 1 ? " " : "s"), weights, 3);
-        print("         result", y, 3);
+        AttentionCache cache;
+        const Tensor y = join_heads(attention(q, k, k, {}, {}, &cache, &weights));
+        const auto gradients = attention_backward(split_heads(price, n_heads), cache);
+        print(n_heads == 1 ? "1 head:  weights" : "2 heads: weights", weights);
+        print("         result", y);
+        print("         dq", join_heads(gradients.dq));
+        results.array(fmt::format("by_hand_{}", n_heads), weights.reshape({n_heads, 2}));
     }
-}
-// [joining]
-/// For the figure: the position that each number comes from, after the join and a bare reshape.
-void origin(const Results& results, Index length) {
-    Tensor from({4 * length, 4});
-    for (Index r = 0; r < from.dim(0); ++r)
-        matrix(from).row(r).setConstant(static_cast<Real>(r % length));
-    results.array("joined", join_heads(from.reshape({1, 4, length, 4})).reshape({length, 16}));
-    results.array("reshaped", from.reshape({length, 16}));
 }
 // [comparison]
 void compare(const MultiHeadAttention& layer, const Tensor& x, const Mask& mask, Results& results) {
@@ -55,14 +51,6 @@ void compare(const MultiHeadAttention& layer, const Tensor& x, const Mask& mask,
         max_difference(layer.forward(x, x, x, mask), head_by_head(layer, x, mask));
     fmt::print("largest difference {:.1e}\n", difference);
     results.set_varying("difference", difference);
-}
-// [weights]
-/// Each head's weights, for the figure.
-void keep_weights(const Results& results, const MultiHeadAttention& layer, const Tensor& x,
-                  const Mask& mask) {
-    Tensor weights;  // [1, H, L, L]
-    layer.forward(x, x, x, mask, nullptr, &weights);
-    results.array("weights", weights.reshape({weights.dim(1), x.dim(1), x.dim(1)}));
 }
 // [shared]
 /// Largest difference between the first head's weights for `x` and the second head's weights for
@@ -173,13 +161,10 @@ int main(int argc, char** argv) {
         const Mask mask = padding_mask(ids, ids);                    // [1, 8, 8]
         const MultiHeadAttention layer(options, random);
 
-        by_hand();
-        keep_weights(program.results(), layer, x, mask);
+        by_hand(program.results());
         compare(layer, x, mask, program.results());
-        origin(program.results(), x.dim(1));
         parameters(program, x.dim(1));
         gradient(program);
         speed(program);
-        program.results().set("words", "我 有 一 个 好 朋 友 P");
     });
 }

@@ -67,11 +67,6 @@ class Layer:
         return found
 
 
-def outer(dy: Array, x: Array) -> Array:
-    """The sum over sentences and positions of dy^T x, row by row."""
-    return sum(np.outer(dy[b, t], x[b, t]) for b, t in np.ndindex(x.shape[:2]))
-
-
 @twin("05-sum-over-heads")
 def sum_over_heads(draw: Draw) -> Sides:
     layer = Layer(draw)
@@ -81,25 +76,6 @@ def sum_over_heads(draw: Draw) -> Sides:
     for h in range(HEADS):
         total += heads[:, h] @ layer.w["o"][:, h * WIDTH : (h + 1) * WIDTH].T
     return whole, total + layer.b["o"]
-
-
-@twin("05-dc")
-def dc(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    return layer.dcontext(), layer.dy @ layer.w["o"]
-
-
-@twin("05-dwo")
-def dwo(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    c = layer.context_of(layer.projected())
-    return layer.slope_of(layer.w, "o"), outer(layer.dy, c)
-
-
-@twin("05-dbo")
-def dbo(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    return layer.slope_of(layer.b, "o"), sum(row for of_sentence in layer.dy for row in of_sentence)
 
 
 @twin("05-join")
@@ -129,32 +105,6 @@ def split_backward(draw: Draw) -> Sides:
             by_index[b, t, h * WIDTH + a] = dheads[b, h, t, a]
         sides.append((layer.dprojected()[name], by_index))
     return joined(*(side[0] for side in sides)), joined(*(side[1] for side in sides))
-
-
-@twin("05-dxq")
-def dxq(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    d = layer.dprojected()
-    return (
-        joined(*(layer.slope_of(layer.x, name) for name in NAMES)),
-        joined(*(d[name] @ layer.w[name] for name in NAMES)),
-    )
-
-
-@twin("05-dwq")
-def dwq(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    d = layer.dprojected()
-    by_hand = [outer(d[name], layer.x[name]) for name in NAMES]
-    return joined(*(layer.slope_of(layer.w, name) for name in NAMES)), joined(*by_hand)
-
-
-@twin("05-dbq")
-def dbq(draw: Draw) -> Sides:
-    layer = Layer(draw)
-    d = layer.dprojected()
-    by_hand = [sum(row for of_sentence in d[name] for row in of_sentence) for name in NAMES]
-    return joined(*(layer.slope_of(layer.b, name) for name in NAMES)), joined(*by_hand)
 
 
 def same_inputs(layer: Layer, names: str, x: Array) -> float:
