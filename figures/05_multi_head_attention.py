@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from matplotlib.colors import to_rgb
@@ -26,11 +27,11 @@ class Board:
     def __init__(self, axes: Axes, left: float, top: float) -> None:
         self.axes, self.left, self.top = axes, left, top
 
-    def text(self, x: float, y: float, said: str, size: float = 9.5, **more: object) -> None:
+    def text(self, x: float, y: float, said: str, size: float = 9.5, **more: Any) -> None:
         look = {"ha": "center", "va": "center", "color": ink(), "zorder": 5, "linespacing": 1.15, **more}
         self.axes.text(self.left + x, self.top - y, said, fontsize=size, **look)
 
-    def box(self, x: float, y: float, width: float, height: float, color: object, alpha: float = 0.25,
+    def box(self, x: float, y: float, width: float, height: float, color: Any, alpha: float = 0.25,
             edge: str | None = None) -> None:
         at = (self.left + x - width / 2, self.top - y - height / 2)
         style = "round,pad=0,rounding_size=0.06"

@@ -40,7 +40,7 @@ void by_hand(const Results& results) {
         const auto gradients = attention_backward(split_heads(price, n_heads), cache);
         print(n_heads == 1 ? "1 head:  weights" : "2 heads: weights", weights);
         print("         result", y);
-        print("         dq", join_heads(gradients.dq));
+        print("         dQ", join_heads(gradients.dq));
         results.array(fmt::format("by_hand_{}", n_heads), weights.reshape({n_heads, 2}));
     }
 }
