@@ -68,8 +68,8 @@ double exchanged_difference(const MultiHeadAttention& layer, const Tensor& x) {
 
 void parameters(Program& program, Index length) {
     section("Parameters");
-    fmt::print("{:46}   slices 1 and 2 exchanged:\n", "");
-    fmt::print("{:>46}   head 2's attention weights differ from head 1's by\n", "parameters");
+    fmt::print("{:46}   slices 0 and 1 exchanged:\n", "");
+    fmt::print("{:>46}   head 1's attention weights differ from head 0's by\n", "parameters");
     const auto show = [&](const std::string& name, const MultiHeadOptions& options) {
         Random random(program.seed());
         MultiHeadAttention layer(options, random);
