@@ -2,63 +2,149 @@
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, figure, glossed, heat, narrow, panels, scale
+from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels, scale
 
 
-def grid_of(fig: Figure, shape: tuple[int, int]) -> np.ndarray:
-    return np.atleast_2d(fig.subplots(*shape))
+# On the blackboard -----------------------------------------------------------------------------------
+
+WORDS = ["S", "I", "have", "a", "good", "friend", ".", "E"]
 
 
-def head(axes: Axes, weights: np.ndarray, rows: list[str], columns: list[str], name: str) -> ScalarMappable:
-    drawn = heat(axes, weights, rows=rows, columns=columns, low=0, high=1, top=True)
-    axes.set_xlabel(name)
-    axes.tick_params(labelsize=7.5)
-    return drawn
+def blackboard(fig: Figure) -> tuple[Axes, float]:
+    """Axes over the whole figure whose unit is an inch, with no frame, and how high they are."""
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    width, height = fig.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    return axes, height
 
 
-def scale_of_heads(fig: Figure, grid: np.ndarray, drawn: ScalarMappable) -> None:
-    where = "bottom" if narrow() else "right"
-    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
+def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str = "", *, color: str | None = None,
+        fill: float = 0.0, size: float = 9.5, ink_of: str | None = None) -> None:
+    """A box around (x, y), filled with this share of its color, and a text in it."""
+    corner = (x - wide / 2, y - high / 2)
+    axes.add_patch(Rectangle(corner, wide, high, facecolor=color or muted(), alpha=fill, edgecolor="none", zorder=2))
+    axes.add_patch(Rectangle(corner, wide, high, facecolor="none", edgecolor=color or muted(), linewidth=1, zorder=3))
+    axes.text(x, y - 0.01, text, ha="center", va="center", fontsize=size, color=ink_of or ink(), zorder=4)
 
 
-def heads(data: Data, fig: Figure, run: str, shape: tuple[int, int]) -> None:
-    """One panel per head, all with the same range of colors."""
-    weights = data.array("unseen_heads", run=run)  # [H, t, Ls]
-    said, source = (data.value(f"unseen_{name}", run=run).split() for name in ("said", "source"))
-    grid = grid_of(fig, shape)
-    for h, axes in enumerate(grid.flat):
-        drawn = head(axes, weights[h], said if h % shape[1] == 0 else [""] * len(said), glossed(source, staggered=True), f"head {h}")
-    scale_of_heads(fig, grid, drawn)
+@figure("loop", width=7.6, height=4.1, narrow=(3.7, 3.95))
+def loop(data: Data, fig: Figure) -> None:
+    """Seven passes: each word that is said drops into what the next pass reads."""
+    small = narrow()
+    axes, top = blackboard(fig)
+    left, pitch, wide, high, step, size = (0.55, 0.415, 0.36, 0.26, 0.43, 7.6) if small else (1.0, 0.86, 0.66, 0.29, 0.46, 10)
+    line, source = 0.2 if small else 0.36, glossed(data.value("first_source").split()[:7])
+    for j, word in enumerate(source):
+        axes.text(left + (j if small else j * 0.72) * pitch, top - 0.2, word, ha="center", va="center", fontsize=size, linespacing=1.1)
+    end = left + (6 if small else 6 * 0.72) * pitch + wide / 2
+    y = top - 0.58
+    box(axes, (left - wide / 2 + end) / 2, y, end - left + wide / 2, 0.26, "the encoder reads it, once", fill=0.12, size=size)
+    rows = [top - 1.13 - step * t for t in range(7)]
+    axes.plot([left - wide / 2, line, line, line], [y, y, y, rows[-1]], color=muted(), linewidth=1)
+    for t, y in enumerate(rows):
+        arrow(axes, (line, y), (left - wide / 2 - 0.02, y), muted())
+        for j in range(t + 1):
+            new = j == t and t > 0
+            box(axes, left + j * pitch, y, wide, high, WORDS[j], color="C1" if new else None, size=size)
+        x = left + (t + 1) * pitch
+        arrow(axes, (x - pitch + wide / 2, y), (x - wide / 2, y), ink(), 1.2)
+        box(axes, x, y, wide, high, WORDS[t + 1], color="C1", fill=0.3, size=size)
+        if t < 6:
+            arrow(axes, (x, y - high / 2), (x, rows[t + 1] + high / 2), "C1", 1.8)
+    notes = ((0, 2.55, "the decoder says\nthe likeliest next word,"), (1, 3.55, "and in the next pass\nit reads that word, too"))
+    for t, column, text in notes:
+        axes.text(left + column * pitch, rows[t], text, ha="left", va="center", fontsize=size, color="C1" if t else ink())
+    axes.text(left + 7 * pitch, rows[6] + high / 2 + 0.12, "stop", ha="center", va="center", fontsize=size)
 
 
-@figure("heads_toy", width=7.5, height=4.2, narrow=(3.7, 7.8))
-def heads_toy(data: Data, fig: Figure) -> None:
-    heads(data, fig, "main", (4, 2) if narrow() else (2, 4))
+@figure("tree", width=6.4, height=2.3, narrow=(3.7, 2.5))
+def tree(data: Data, fig: Figure) -> None:
+    """Two words, five sentences: greedy decoding takes the thicker branch first."""
+    small = narrow()
+    axes, top = blackboard(fig)
+    at = (0.25, 1.15, 2.4, 3.05) if small else (0.5, 2.2, 4.2, 5.1)
+    start, size, half = (at[0], top / 2), 8.5 if small else 10, 0.5 if small else 0.6
+    branches = (("many", 0.6, 0.75, "C1", (("thanks", 0.4, "C1"), ("kind", 0.3, None), ("happy", 0.3, None))),
+                ("thank", 0.4, 0.22, "C2", (("you", 0.9, "C2"), ("goodness", 0.1, None))))
+    box(axes, *start, 0.3, 0.28, "S", size=size)
+    leaf = top - 0.42
+    axes.text(at[3], top - 0.12, "together", ha="left", va="center", fontsize=size - 1, color=muted())
+    for first, p, height, color, after in branches:
+        x, y = at[1], top * height
+        axes.plot([start[0] + 0.15, x - 0.3], [start[1], y], color=color, linewidth=9 * p, alpha=0.6, solid_capstyle="butt")
+        axes.text((start[0] + x - 0.15) / 2, (start[1] + y) / 2 + (1 if height > 0.5 else -1) * (0.26 if small else 0.16), f"{p}", fontsize=size, ha="center", va="center")
+        box(axes, x, y, 0.6, 0.28, first, color=color, size=size)
+        for word, q, tint in after:
+            axes.plot([x + 0.3, at[2] - half], [y, leaf], color=tint or muted(), linewidth=9 * q, alpha=0.6, solid_capstyle="butt")
+            box(axes, at[2], leaf, 2 * half, 0.28, f"{word} {q}", color=tint, size=size)
+            axes.text(at[3], leaf, f"{p * q:.2f}", ha="left", va="center", fontsize=size + (2 if tint else 0), color=tint or muted())
+            leaf -= 0.4
+        leaf -= 0.08
 
 
-@figure("heads_grammar", width=7.5, height=2.7, narrow=(3.7, 4.4))
-def heads_grammar(data: Data, fig: Figure) -> None:
-    heads(data, fig, "grammar", (2, 2) if narrow() else (1, 4))
+@figure("company", width=7.6, height=1.5, narrow=(3.7, 2.95))
+def company(data: Data, fig: Figure) -> None:
+    """Which counts training shows with which nouns: three pairs, and the grammar."""
+    small = narrow()
+    axes, top = blackboard(fig)
+    counts = {"一": "一 个\none", "零": "零 个\nzero", "两": "两 个\ntwo"}
+    nouns = {"好": "好朋友\ngood friend", "女": "女朋友\ngirl friend", "男": "男朋友\nboy friend", "朋": "朋友\nfriend",
+             "老": "老师\nteacher", "学": "学生\nstudent", "孩": "孩子\nchild"}
+    three = ("three pairs", "一零", "好女男", {"一好", "零女", "一男"}, 0.62, top - 0.66)
+    seen = {a + b for a in "一两" for b in "女男朋老学孩"} - {"一女", "两孩"}
+    grammar = ("the grammar", "一两", "女男朋老学孩", seen, 0.62 if small else 3.55, 0.84 if small else top - 0.66)
+    wide, high, size = 0.5 if small else 0.66, 0.36, 6.6 if small else 8.2
+    for name, rows, columns, shown, x0, y0 in (three, grammar):
+        axes.text(x0 - 0.56, y0 + 0.52, name, ha="left", va="center", fontsize=size + 1, color=muted())
+        for j, noun in enumerate(columns):
+            axes.text(x0 + wide * (j + 0.5), y0 + 0.04, nouns[noun].replace(" ", "\n"), ha="center", va="bottom", fontsize=size, linespacing=1.05)
+        for i, count in enumerate(rows):
+            y = y0 - high * (i + 0.5)
+            axes.text(x0 - 0.06, y, counts[count], ha="right", va="center", fontsize=size, linespacing=1.05)
+            for j, noun in enumerate(columns):
+                asked, here = count + noun == "一女", count + noun in shown
+                box(axes, x0 + wide * (j + 0.5), y, wide - 0.05, high - 0.05, "?" if asked else "", size=12, ink_of="C1",
+                    color="C1" if asked else "C2" if here else None, fill=0.35 if here else 0)
 
 
-@figure("cost", width=7.2, height=3.2, narrow=(3.7, 5.8))
-def cost(data: Data, fig: Figure) -> None:
-    words = data.array("words", run="cost")
-    counted, timed = panels(fig, 2)
-    for axes, name, label in (
-        (counted, "multiply_adds", "multiply-adds in the decoder"),
-        (timed, "milliseconds", "time / ms"),
-    ):
-        plain, cached = data.array(name, run="cost")
-        axes.loglog(words, plain, marker="o", label="without cache")
-        axes.loglog(words, cached, marker="s", linestyle="--", label="with cache")
-        axes.set_xticks(words, [str(n) for n in words])
-        axes.minorticks_off()
-        axes.set_xlabel("words of the translation")
-        axes.set_ylabel(label)
-        axes.grid()
-    counted.legend()
+@figure("looks", width=7.4, height=3.4, narrow=(3.7, 6.3))
+def looks(data: Data, fig: Figure) -> None:
+    """Where both models look as they translate the same sentence: the mean over the heads."""
+    for axes, run, name in zip(panels(fig, 2), ("main", "grammar"), ("three pairs", "2,247 pairs"), strict=True):
+        said, source = (data.value(f"unseen_{part}", run=run).split() for part in ("said", "source"))
+        weights = data.array("unseen_cross", run=run)
+        heat(axes, weights, rows=said, columns=glossed(source, staggered=True), numbers="{:.2f}", low=0, high=1, top=True)
+        axes.tick_params(labelsize=7.5)
+        axes.set_xlabel(f"trained on {name}")
+
+
+@figure("kept", width=7.6, height=3.0, narrow=(3.7, 5.75))
+def kept(data: Data, fig: Figure) -> None:
+    """Which rows seven passes send through the decoder, without the cache and with it."""
+    small = narrow()
+    axes, top = blackboard(fig)
+    wide, high, size = (0.41, 0.29, 7.6) if small else (0.45, 0.29, 8.2)
+    places = ((0.62, top - 0.5), (0.62, top - 3.27)) if small else ((0.62, top - 0.5), (4.4, top - 0.5))
+    titles = ("no cache: 28 rows", "with a cache: 7 rows")
+    for cached, ((x0, y0), title) in enumerate(zip(places, titles, strict=True)):
+        axes.text(x0, y0 + 0.36, title, ha="left", va="center", fontsize=size + 2)
+        axes.text(x0 - 0.06, y0 + 0.1, "pass", ha="right", va="center", fontsize=size, color=muted())
+        for t in range(7):
+            x, y = x0 + wide * (t + 0.5), y0 - high * (t + 0.5)
+            axes.text(x, y0 + 0.1, WORDS[t], ha="center", va="center", fontsize=size)
+            axes.text(x0 - 0.06, y, f"{t + 1}", ha="right", va="center", fontsize=size, color=muted())
+            for j in range(t):
+                chip = {"text": "k v", "color": "C2", "size": size - 1, "ink_of": "C2"} if cached else {"fill": 0.45}
+                box(axes, x0 + wide * (j + 0.5), y, wide - (0.12 if cached else 0.05), high - (0.1 if cached else 0.05), **chip)
+            box(axes, x, y, wide - 0.05, high - 0.05, color="C1", fill=0.8)
+    for k, (text, color, fill) in enumerate((("computed", "C1", 0.8), ("computed again", None, 0.45), ("kept", "C2", 0.0))):
+        x = 0.72 + (0.0, 0.95, 2.25)[k] * (1 if small else 1.3)
+        box(axes, x, 0.14, 0.2, 0.16, color=color, fill=fill)
+        axes.text(x + 0.16, 0.13, text, ha="left", va="center", fontsize=size)
 
 
 # What each part of the trained model does: the run `inside` ------------------------------------------
@@ -99,14 +185,17 @@ def inside_words(data: Data, fig: Figure) -> None:
 @figure("inside_starts", width=7.5, height=4.4, narrow=(3.7, 7.6))
 def inside_starts(data: Data, fig: Figure) -> None:
     words = words_of(data, "source")
-    grid = grid_of(fig, (4, 2) if narrow() else (2, 4))
+    grid = fig.subplots(*((4, 2) if narrow() else (2, 4)))
     places = grid.T if narrow() else grid
     for row, name, start in zip(places, ("start_wide", "start_narrow"), ("too long", "right"), strict=True):
         for h, axes in enumerate(row):
             rows = glossed(words, " ") if h == 0 or narrow() else [""] * len(words)
             columns = glossed(words, staggered=True)
-            drawn = head(axes, data.array(name, run="inside")[0][h], rows, columns, f"{start}, map {h}")
-    scale_of_heads(fig, grid, drawn)
+            drawn = heat(axes, data.array(name, run="inside")[0][h], rows=rows, columns=columns, low=0, high=1, top=True)
+            axes.set_xlabel(f"{start}, map {h}")
+            axes.tick_params(labelsize=7.5)
+    where = "bottom" if narrow() else "right"
+    scale(fig, drawn, grid.ravel().tolist(), "weight", shrink=0.6, location=where, aspect=30)
 
 
 @figure("inside_order", width=7.4, height=3.4, narrow=(3.7, 6.6))

@@ -17,36 +17,25 @@ void show_words(std::uint64_t seed, Results& results) {
     const Ids src =
         random_ids({1, 8}, 1, static_cast<std::int32_t>(options.src_words), random.stream());
     const std::vector<Index> lengths{4, 8, 16, 32, 64, 128};
-    Ids words({6});
-    Tensor counts({2, 6}), times({2, 6});
     section("Cost of n words");
     Table counted(results, {{"n", "5"},
                             {"multiply-adds: plain", "22", "count_{}_plain"},
                             {"cached", "14", "count_{}_cached"},
                             {"ratio", "8.1f", "count_{}_ratio"}});
-    for (Index i = 0; i < words.size(); ++i) {
-        const Index n = lengths[static_cast<std::size_t>(i)];
+    for (const Index n : lengths) {
         const Index plain = decoder_multiply_adds(options, src.size(), n, false);
         const Index cached = decoder_multiply_adds(options, src.size(), n, true);
         counted.row(n, n, plain, cached, static_cast<double>(plain) / static_cast<double>(cached));
-        words(i) = static_cast<std::int32_t>(n);
-        counts(0, i) = static_cast<Real>(plain);
-        counts(1, i) = static_cast<Real>(cached);
     }
     section("Time of n words");
     GainTable timed(results, "words said", "without cache", "with");
-    for (Index i = 0; i < words.size(); ++i) {
-        const DecodingOptions endless{.start = 1, .end = -1, .max_words = words(i)};
-        const Comparison c = timed.sides(
-            fmt::format("{}", words(i)), fmt::format("words_{}", words(i)),
+    for (const Index n : lengths) {
+        const DecodingOptions endless{.start = 1, .end = -1, .max_words = n};
+        timed.sides(
+            fmt::format("{}", n), fmt::format("words_{}", n),
             [&] { greedy_decode(model, src, endless); },
             [&] { greedy_decode_cached(model, src, endless); });
-        times(0, i) = static_cast<Real>(c.plain_ms);
-        times(1, i) = static_cast<Real>(c.fast_ms);
     }
-    results.array("words", words);
-    results.array("multiply_adds", counts);
-    results.array("milliseconds", times);
 }
 // [batch]
 /// Prints the cost of a sentence in larger and larger batches: 24 words for a source of 24, on the

@@ -35,28 +35,50 @@ bool append(const Prediction& choice, const DecodingOptions& options, Translatio
     if (!result.finished) result.ids.push_back(word);
     return !result.finished;
 }
+// [passes]
+/// What the decoder reads: the start symbol and the words said so far, `[1, t]`.
+Ids prefix_of(std::int32_t start, const std::vector<std::int32_t>& said) {
+    Ids prefix({1, static_cast<Index>(said.size()) + 1});
+    prefix(0, 0) = start;
+    std::copy(said.begin(), said.end(), prefix.values().begin() + 1);
+    return prefix;
+}
 
-}  // namespace
+/// The model as decoding asks it.
+struct Passes {
+    const Transformer& model;
+    Transformer::Cache* training;            ///< if given, dropout is on; nobody reads it
+    Transformer::AttentionWeights* weights;  ///< if given, receives those of the last pass
+
+    Tensor encode(const Ids& src) const { return model.encode(src, training, weights); }
+    Tensor logits(const Ids& prefix, const Tensor& memory, const Ids& src) const {
+        return model.output.forward(model.decode(prefix, memory, src, training, weights));
+    }
+};
 // [greedy]
+/// One pass per word, until the end symbol comes or `most` words have been said.
+void say(const Passes& model, const Ids& src, const DecodingOptions& options, Index most,
+         Translation& said) {
+    const Tensor memory = model.encode(src);  // [1, Ls, d_model], once
+    do {
+        const Ids prefix = prefix_of(options.start, said.ids);    // [1, t]: S and the words said
+        const Tensor logits = model.logits(prefix, memory, src);  // [1, t, V]
+        const Prediction next = argmax(logits).values().back();   // of the last row
+        if (!append(next, options, said)) break;                  // E
+    } while (static_cast<Index>(said.ids.size()) < most);
+}
+// [around]
+}  // namespace
+
 Translation greedy_decode(const Transformer& model, const Ids& src, const DecodingOptions& options,
                           bool with_weights) {
     check(model, src, options);
     require(src.dim(0) == 1, "greedy decoding: src has shape {}, expected [1, Ls]", src.shape());
-    Transformer::Cache cache;  // never read, but a layer drops out only with a cache
-    Transformer::Cache* const training = options.dropout ? &cache : nullptr;
+    Transformer::Cache cache;
     Translation result;
-    Transformer::AttentionWeights* const weights = with_weights ? &result.weights : nullptr;
-
-    const Tensor memory = model.encode(src, training, weights);  // [1, Ls, d_model]
-    do {
-        Ids prefix({1, static_cast<Index>(result.ids.size()) + 1});  // [1, t]
-        prefix(0, 0) = options.start;
-        std::copy(result.ids.begin(), result.ids.end(), prefix.values().begin() + 1);
-        const Tensor logits =
-            model.output.forward(model.decode(prefix, memory, src, training, weights));
-        const BasicTensor<Prediction> choices = argmax(logits);  // [1, t]: after each word
-        if (!append(choices(0, choices.dim(1) - 1), options, result)) break;
-    } while (static_cast<Index>(result.ids.size()) < limit(model, options));
+    const Passes passes{model, options.dropout ? &cache : nullptr,
+                        with_weights ? &result.weights : nullptr};
+    say(passes, src, options, limit(model, options), result);
     return result;
 }
 // [cached: greedy]

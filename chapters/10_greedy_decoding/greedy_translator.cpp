@@ -4,6 +4,7 @@
 #include <map>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
+#include "chapters/09_training/loss/argmax.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh {
@@ -52,15 +53,6 @@ double mean_strongest(const Tensor& weights) {
     return matrix(weights).rowwise().maxCoeff().mean();
 }
 
-/// The largest `mean_strongest` that any head has by itself, from weights `[1, H, t, Ls]`.
-double sharpest_head(const Tensor& weights) {
-    const Tensor heads = weights.reshape({weights.dim(1), weights.dim(2), weights.dim(3)});
-    double sharpest = 0;
-    for (Index h = 0; h < heads.dim(0); ++h)
-        sharpest = std::max(sharpest, mean_strongest(heads.rows(h, h + 1)));
-    return sharpest;
-}
-
 }  // namespace
 // [print]
 void show_word_by_word(const GreedyTranslator& translator, const Words& source,
@@ -78,7 +70,7 @@ void show_word_by_word(const GreedyTranslator& translator, const Words& source,
         std::partial_sort(best.begin(), best.begin() + 2, best.end(),
                           [&](auto a, auto b) { return p(0, t, a) > p(0, t, b); });
         const std::string& says = target.word(best[0]);
-        fmt::print("{:>10}{:>10}{:>13.6f}    {:10}{:>11.6f}\n", reads, says, p(0, t, best[0]),
+        fmt::print("{:>10}{:>10}{:>13.3f}    {:10}{:>11.3f}\n", reads, says, p(0, t, best[0]),
                    target.word(best[1]), p(0, t, best[1]));
         reads = says;
         said += (t == 0 ? "" : " ") + says;
@@ -86,12 +78,9 @@ void show_word_by_word(const GreedyTranslator& translator, const Words& source,
     results.set(name + "_source", join_words(source));
     results.set(name + "_said", said);
     results.set(name + "_answer", join_words(translator.words(translation)));
-    const Tensor& heads = translation.weights.decoder.back().cross;  // last layer, [1, H, t, Ls]
-    const Tensor cross = mean_over_heads(heads);
-    results.array(name + "_cross", cross);  // [t, Ls]
-    results.array(name + "_heads", heads.reshape({heads.dim(1), heads.dim(2), heads.dim(3)}));
+    const Tensor cross = mean_over_heads(translation.weights.decoder.back().cross);  // last layer
+    results.array(name + "_cross", cross);                                           // [t, Ls]
     results.set_varying(name + "_strongest", mean_strongest(cross));
-    results.set_varying(name + "_sharpest_head", sharpest_head(heads));
 }
 // [unseen]
 void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
@@ -117,6 +106,22 @@ void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Resul
     if (missed)
         fmt::print("the first word missed, {}, had probability {:.6f}\n", target.word(*wanted),
                    p(0, at - said.begin(), *wanted));
+
+    // the wrong way to ask: the model reads the right words, as in training, and not its own
+    const Translation right_words{
+        {expected.begin(), expected.end() - 1}, std::vector<Real>(expected.size()), true, {}};
+    const auto fed = argmax(probabilities(translator, pair.source, right_words));  // [1, t]
+    std::string answers;
+    Index fed_right = 0;
+    for (std::size_t t = 0; t < expected.size(); ++t) {
+        const std::int32_t answer = fed.values()[t].word;
+        answers += (t == 0 ? "" : " ") + target.word(answer);
+        fed_right += answer == expected[t];
+    }
+    fmt::print("if it reads the right words instead of its own, it says {}: {} of {} right\n",
+               answers, fed_right, expected.size());
+    results.set("unseen_fed_said", answers);
+    results.set("unseen_fed_right", fed_right);
     results.set("unseen_expected", join_words(pair.target));
     results.set("unseen_right", right ? "yes" : "no");
     results.set("unseen_is_training", by_heart ? "yes" : "no");

@@ -41,7 +41,7 @@ bool show(const GreedyTranslator& translator, const SentencePair& pair,
 // [reports]
 /// Prints every step: the chosen word, its probability, and the runner-up.
 /// @param results  receives `NAME_source`, `NAME_said`, `NAME_answer`, `NAME_strongest`,
-///                 `NAME_sharpest_head`, arrays `NAME_cross` and `NAME_heads`
+///                 and the array `NAME_cross`
 void show_word_by_word(const GreedyTranslator& translator, const Words& source,
                        const std::string& name, Results& results);
 /// Prints how the model translates a sentence that training never saw, and where it goes wrong.

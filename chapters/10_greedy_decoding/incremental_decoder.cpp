@@ -31,7 +31,7 @@ IncrementalDecoder::IncrementalDecoder(const Transformer& model, const Ids& src)
     cross_hidden_ = hide_pads(src, model.options().pad).pads.reshape({batch, 1, src.dim(1), 1});
     self_hidden_ = Mask({batch, 1, 0, 1});
 }
-// [attention]
+// [one query]
 namespace {
 
 /// Reads `[n, 1, d_model]` as `[n, H, 1, d_k]`: within a row the heads follow one another.
@@ -48,7 +48,7 @@ Tensor attend(const MultiHeadAttention& attention, const Tensor& q, const KeyVal
 }
 
 }  // namespace
-
+// [attention]
 /// Keeps the new word's key and value, and attends to those of all words so far.
 Tensor IncrementalDecoder::self_attention(const MultiHeadAttention& attention, KeyValues& kv,
                                           const Tensor& h) const {
@@ -58,35 +58,42 @@ Tensor IncrementalDecoder::self_attention(const MultiHeadAttention& attention, K
     append(kv, length_, heads_of_one(k, n_heads), heads_of_one(v, n_heads));
     return attend(attention, q, kv, length_ + 1, self_hidden_, prefixes_);
 }
+
+/// Asks the source, whose keys and values have been there from the beginning.
+Tensor IncrementalDecoder::cross_attention(const MultiHeadAttention& attention, const KeyValues& kv,
+                                           const Tensor& h) const {
+    const Tensor q = attention.project(attention.w_q, h);  // [n, 1, d_model]
+    return attend(attention, q, kv, cross_hidden_.dim(2), cross_hidden_, sentences_);
+}
 // [one word]
+/// Sends the new word through the stack, as one row.
+Tensor IncrementalDecoder::row(const Ids& words) {
+    const Tensor vectors = model_.tgt_embed.forward(words);  // [n, 1, d_model]
+    Tensor x = model_.tgt_positions.forward(vectors, nullptr, length_);
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        const DecoderLayer& layer = model_.decoder.layers[i];
+        LayerState& kept = states_[i];
+        x = layer.around(
+            x, [&](const Tensor& h) { return self_attention(layer.self_attn, kept.self, h); },
+            [&](const Tensor& h) { return cross_attention(layer.cross_attn, kept.cross, h); });
+    }
+    if (model_.decoder.norm) x = model_.decoder.norm->forward(x);
+    return model_.output.forward(x);  // [n, 1, tgt_words]
+}
+// [next]
 Tensor IncrementalDecoder::next(const std::vector<std::int32_t>& words) {
     const Index n = static_cast<Index>(words.size()), room = self_hidden_.dim(2);
     require(n >= 1 && n == sentences_.size(), "incremental decoder: {} words for {} prefixes", n,
             sentences_.size());
     Ids ids({n, 1});
     std::copy(words.begin(), words.end(), ids.values().begin());
-    const Tensor vectors = model_.tgt_embed.forward(ids);  // [n, 1, d_model]
-    Tensor x = model_.tgt_positions.forward(vectors, nullptr, length_);
-
     if (length_ == room) gather(prefixes_, std::max<Index>(16, 2 * room));
     if (model_.options().mask_target_pads)
         for (Index i = 0; i < n; ++i)
-            if (words[static_cast<std::size_t>(i)] == model_.options().pad)
-                self_hidden_(i, 0, length_, 0) = 1;
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-        const DecoderLayer& layer = model_.decoder.layers[i];
-        LayerState& state = states_[i];
-        x = layer.around(
-            x, [&](const Tensor& h) { return self_attention(layer.self_attn, state.self, h); },
-            [&](const Tensor& h) {
-                const Tensor q = layer.cross_attn.project(layer.cross_attn.w_q, h);
-                return attend(layer.cross_attn, q, state.cross, cross_hidden_.dim(2), cross_hidden_,
-                              sentences_);
-            });
-    }
+            self_hidden_(i, 0, length_, 0) = ids(i, 0) == model_.options().pad;
+    const Tensor logits = row(ids);
     ++length_;
-    if (model_.decoder.norm) x = model_.decoder.norm->forward(x);
-    return model_.output.forward(x);  // [n, 1, tgt_words]
+    return logits;
 }
 // [select]
 void IncrementalDecoder::select(const std::vector<std::int32_t>& parents) {

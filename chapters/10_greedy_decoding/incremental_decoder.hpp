@@ -40,8 +40,11 @@ private:
     };
 
     void gather(const Ids& parents, Index room);
+    Tensor row(const Ids& words);
     Tensor self_attention(const MultiHeadAttention& attention, KeyValues& kv,
                           const Tensor& h) const;
+    Tensor cross_attention(const MultiHeadAttention& attention, const KeyValues& kv,
+                           const Tensor& h) const;
 
     const Transformer& model_;
     std::vector<LayerState> states_;  ///< one per layer

@@ -10,7 +10,6 @@
 #include "lib/io/text.hpp"
 #include "lib/io/unicode.hpp"
 #include "lib/program/program.hpp"
-#include "lib/program/stopwatch.hpp"
 
 using namespace abh;
 // [checkpoint]
@@ -110,28 +109,17 @@ void show_cache(const GreedyTranslator& translator, const Corpus& corpus) {
     std::vector<SentencePair> pairs = corpus.held_out;
     std::copy_n(corpus.train.begin(), std::min<std::size_t>(3, corpus.train.size()),
                 std::back_inserter(pairs));
-    std::vector<Translation> plain, cached, batch;
-    double plain_ms = 0, cached_ms = 0, difference = 0;
-    translate_all(translator, corpus, pairs);  // not timed, because a first time is slower
-    greedy_decode(model, translator.ids(pairs.front().source), translator.options);
-    for (const SentencePair& pair : pairs) {
-        const Ids src = translator.ids(pair.source);
-        plain_ms +=
-            milliseconds([&] { plain.push_back(greedy_decode(model, src, translator.options)); });
-        cached_ms += milliseconds([&] {
-            cached.push_back(greedy_decode_cached(model, src, translator.options).front());
-        });
-    }
-    const double batch_ms = milliseconds([&] { batch = translate_all(translator, corpus, pairs); });
+    const std::vector<Translation> batch = translate_all(translator, corpus, pairs);
     Index same = 0;
-    for (std::size_t i = 0; i < pairs.size(); ++i)
-        same += compare(plain[i], cached[i], difference) && compare(plain[i], batch[i], difference);
-    const double n = static_cast<double>(pairs.size());
+    double difference = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const Ids src = translator.ids(pairs[i].source);
+        const Translation plain = greedy_decode(model, src, translator.options);
+        const auto alone = greedy_decode_cached(model, src, translator.options);
+        same += compare(plain, alone.front(), difference) && compare(plain, batch[i], difference);
+    }
     fmt::print("{} of {} translations are the same; probabilities differ by at most {:.1e}\n", same,
                pairs.size(), difference);
-    fmt::print("a sentence takes {:.2f} ms without the cache, {:.2f} ms with it,\n", plain_ms / n,
-               cached_ms / n);
-    fmt::print("and {:.2f} ms if all are translated at once\n", batch_ms / n);
 }
 }  // namespace
 // [main]

@@ -26,7 +26,7 @@ class AbhTranslate extends LivePart {
     const id = `live-${++ids}`;
     this.text = make("input", { type: "text", id, autocomplete: "off", autocapitalize: "off", spellcheck: "false" });
     this.text.addEventListener("keydown", (event) => event.key === "Enter" && !event.isComposing && this.ask());
-    this.example = choice("example", [["", "choose"], ...live.sentences.map((words) => [words, words])], (words) => {
+    this.example = choice("example", [["", "choose"], ...live.sentences.map((words) => [words, `${words}: ${meaning(words)}`])], (words) => {
       if (!words) return;
       this.text.value = words;
       this.ask();
@@ -55,6 +55,7 @@ class AbhTranslate extends LivePart {
   /** The words so far, the likeliest next ones, and a way through the steps. */
   stepping() {
     this.reads = make("p", { class: "reads" });
+    this.source = make("p");
     const of = (x) => `${x} of ${this.run?.says.length ?? 1}`;
     this.step = slider("word", { min: 1, max: 1, step: 1, value: 1 }, of, (x) => this.go(x - 1));
     this.step.input.addEventListener("change", () => this.tell());
@@ -64,7 +65,7 @@ class AbhTranslate extends LivePart {
     this.again = press("likeliest again", () => this.ask(this.run.request));
     this.next = Array.from({ length: 6 }, (_, rank) => press(make("span"), () => this.choose(rank), { class: "next" }));
     for (const button of this.next) button.append(" ", make("span"));
-    return make("div", {}, this.reads,
+    return make("div", {}, this.source, this.reads,
       make("div", { class: "bar" }, this.first, this.back, this.forth, this.step.row, this.again),
       make("div", { class: "nexts", role: "group", "aria-label": "likeliest next words" }, ...this.next));
   }
@@ -191,12 +192,14 @@ class AbhTranslate extends LivePart {
     });
   }
 
-  /** @param state  `words`, the `step` (from 0), and the `kind`, `layer` and `head` of the map */
-  async pose({ words = live.sentences[0], step = 0, ...map }) {
+  /** @param state  `words`, the `step` (from 0), and the `kind`, `layer` and `head` of the map, or `cache` */
+  async pose({ words = live.sentences[0], step = 0, cache = false, ...map }) {
     if (this.file) await this.turn(() => this.open());
     await this.turn(() => this.translate({ words }));
     this.maps.set(map);
     this.go(step, true);
+    this.querySelectorAll("[role=tab]")[cache ? 1 : 0].click();
+    if (cache) return `keys and values are made for ${this.made("no cache")} words without the cache, and for ${this.made("cache")} with it.`;
     return `${this.maps.told(step)}; the translation is “${AbhTranslate.join(this, this.run.ids)}”.`;
   }
   show(run, at) {
@@ -206,6 +209,7 @@ class AbhTranslate extends LivePart {
     run.reads = ["S", ...run.says.slice(0, -1)];
     run.sentence = sentence;
     this.run = run;
+    this.source.replaceChildren(...glossed(run.sentence.join(" ")));
     this.typed();
     const rows = run.says.map((word, t) => `${run.reads[t]} → ${word}`);
     at = Math.min(at, rows.length - 1);
@@ -252,6 +256,11 @@ class AbhTranslate extends LivePart {
   tell() {
     const { run, at } = this, [[id, p]] = run.steps[at], likeliest = `${run.about.target[id]}, ${shown(p, 3)}`;
     this.say(`After ${run.reads.slice(0, at + 1).join(" ")} the likeliest word is ${likeliest}.`);
+  }
+  /** For how many words the step shown makes keys and values, of the sentence and of what is read. */
+  made(row) {
+    const rows = [...this.kept.querySelectorAll("tbody tr")].filter((tr) => tr.firstChild.textContent === row);
+    return rows.reduce((sum, tr) => sum + tr.querySelectorAll(".new").length, 0);
   }
   /** Which keys and values a step computes. */
   keep(at) {
