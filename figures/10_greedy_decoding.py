@@ -22,13 +22,17 @@ def blackboard(fig: Figure) -> tuple[Axes, float]:
     return axes, height
 
 
+def write(axes: Axes, x: float, y: float, text: str, size: float, ha: str = "center", color: str | None = None, va: str = "center") -> None:
+    axes.text(x, y, text, ha=ha, va=va, fontsize=size, color=color or ink(), linespacing=1.1, zorder=4)
+
+
 def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str = "", *, color: str | None = None,
         fill: float = 0.0, size: float = 9.5, ink_of: str | None = None) -> None:
     """A box around (x, y), filled with this share of its color, and a text in it."""
     corner = (x - wide / 2, y - high / 2)
     axes.add_patch(Rectangle(corner, wide, high, facecolor=color or muted(), alpha=fill, edgecolor="none", zorder=2))
     axes.add_patch(Rectangle(corner, wide, high, facecolor="none", edgecolor=color or muted(), linewidth=1, zorder=3))
-    axes.text(x, y - 0.01, text, ha="center", va="center", fontsize=size, color=ink_of or ink(), zorder=4)
+    write(axes, x, y - 0.01, text, size, "center", ink_of)
 
 
 @figure("loop", width=7.6, height=4.1, narrow=(3.7, 3.95))
@@ -38,9 +42,10 @@ def loop(data: Data, fig: Figure) -> None:
     axes, top = blackboard(fig)
     left, pitch, wide, high, step, size = (0.55, 0.415, 0.36, 0.26, 0.43, 7.6) if small else (1.0, 0.86, 0.66, 0.29, 0.46, 10)
     line, source = 0.2 if small else 0.36, glossed(data.value("first_source").split()[:7])
+    source_pitch = pitch if small else 0.62
     for j, word in enumerate(source):
-        axes.text(left + (j if small else j * 0.72) * pitch, top - 0.2, word, ha="center", va="center", fontsize=size, linespacing=1.1)
-    end = left + (6 if small else 6 * 0.72) * pitch + wide / 2
+        write(axes, left + j * source_pitch, top - 0.2, word, size)
+    end = left + 6 * source_pitch + wide / 2
     y = top - 0.58
     box(axes, (left - wide / 2 + end) / 2, y, end - left + wide / 2, 0.26, "the encoder reads it, once", fill=0.12, size=size)
     rows = [top - 1.13 - step * t for t in range(7)]
@@ -55,10 +60,13 @@ def loop(data: Data, fig: Figure) -> None:
         box(axes, x, y, wide, high, WORDS[t + 1], color="C1", fill=0.3, size=size)
         if t < 6:
             arrow(axes, (x, y - high / 2), (x, rows[t + 1] + high / 2), "C1", 1.8)
-    notes = ((0, 2.55, "the decoder says\nthe likeliest next word,"), (1, 3.55, "and in the next pass\nit reads that word, too"))
-    for t, column, text in notes:
-        axes.text(left + column * pitch, rows[t], text, ha="left", va="center", fontsize=size, color="C1" if t else ink())
-    axes.text(left + 7 * pitch, rows[6] + high / 2 + 0.12, "stop", ha="center", va="center", fontsize=size)
+    write(axes, left + 2.55 * pitch, rows[0], "the decoder says\nthe likeliest next word,", size, "left")
+    write(axes, left + 3.55 * pitch, rows[1], "and in the next pass\nit reads that word, too", size, "left", "C1")
+    write(axes, left + 7 * pitch, rows[6] + high / 2 + 0.12, "stop", size)
+
+
+def branch(axes: Axes, start: tuple[float, float], end: tuple[float, float], p: float, color: str) -> None:
+    axes.plot(*zip(start, end, strict=True), color=color, linewidth=9 * p, alpha=0.6, solid_capstyle="butt")
 
 
 @figure("tree", width=6.4, height=2.3, narrow=(3.7, 2.5))
@@ -72,16 +80,17 @@ def tree(data: Data, fig: Figure) -> None:
                 ("thank", 0.4, 0.22, "C2", (("you", 0.9, "C2"), ("goodness", 0.1, None))))
     box(axes, *start, 0.3, 0.28, "S", size=size)
     leaf = top - 0.42
-    axes.text(at[3], top - 0.12, "together", ha="left", va="center", fontsize=size - 1, color=muted())
+    write(axes, at[3], top - 0.12, "together", size - 1, "left", muted())
     for first, p, height, color, after in branches:
         x, y = at[1], top * height
-        axes.plot([start[0] + 0.15, x - 0.3], [start[1], y], color=color, linewidth=9 * p, alpha=0.6, solid_capstyle="butt")
-        axes.text((start[0] + x - 0.15) / 2, (start[1] + y) / 2 + (1 if height > 0.5 else -1) * (0.26 if small else 0.16), f"{p}", fontsize=size, ha="center", va="center")
+        branch(axes, (start[0] + 0.15, start[1]), (x - 0.3, y), p, color)
+        beside = (1 if height > 0.5 else -1) * (0.26 if small else 0.16)
+        write(axes, (start[0] + x - 0.15) / 2, (start[1] + y) / 2 + beside, f"{p}", size)
         box(axes, x, y, 0.6, 0.28, first, color=color, size=size)
         for word, q, tint in after:
-            axes.plot([x + 0.3, at[2] - half], [y, leaf], color=tint or muted(), linewidth=9 * q, alpha=0.6, solid_capstyle="butt")
+            branch(axes, (x + 0.3, y), (at[2] - half, leaf), q, tint or muted())
             box(axes, at[2], leaf, 2 * half, 0.28, f"{word} {q}", color=tint, size=size)
-            axes.text(at[3], leaf, f"{p * q:.2f}", ha="left", va="center", fontsize=size + (2 if tint else 0), color=tint or muted())
+            write(axes, at[3], leaf, f"{p * q:.2f}", size + (2 if tint else 0), "left", tint or muted())
             leaf -= 0.4
         leaf -= 0.08
 
@@ -92,19 +101,19 @@ def company(data: Data, fig: Figure) -> None:
     small = narrow()
     axes, top = blackboard(fig)
     counts = {"一": "一 个\none", "零": "零 个\nzero", "两": "两 个\ntwo"}
-    nouns = {"好": "好朋友\ngood friend", "女": "女朋友\ngirl friend", "男": "男朋友\nboy friend", "朋": "朋友\nfriend",
+    nouns = {"好": "好朋友\ngood\nfriend", "女": "女朋友\ngirl\nfriend", "男": "男朋友\nboy\nfriend", "朋": "朋友\nfriend",
              "老": "老师\nteacher", "学": "学生\nstudent", "孩": "孩子\nchild"}
     three = ("three pairs", "一零", "好女男", {"一好", "零女", "一男"}, 0.62, top - 0.66)
     seen = {a + b for a in "一两" for b in "女男朋老学孩"} - {"一女", "两孩"}
     grammar = ("the grammar", "一两", "女男朋老学孩", seen, 0.62 if small else 3.55, 0.84 if small else top - 0.66)
     wide, high, size = 0.5 if small else 0.66, 0.36, 6.6 if small else 8.2
     for name, rows, columns, shown, x0, y0 in (three, grammar):
-        axes.text(x0 - 0.56, y0 + 0.52, name, ha="left", va="center", fontsize=size + 1, color=muted())
+        write(axes, x0 - 0.56, y0 + 0.52, name, size + 1, "left", muted())
         for j, noun in enumerate(columns):
-            axes.text(x0 + wide * (j + 0.5), y0 + 0.04, nouns[noun].replace(" ", "\n"), ha="center", va="bottom", fontsize=size, linespacing=1.05)
+            write(axes, x0 + wide * (j + 0.5), y0 + 0.04, nouns[noun], size, va="bottom")
         for i, count in enumerate(rows):
             y = y0 - high * (i + 0.5)
-            axes.text(x0 - 0.06, y, counts[count], ha="right", va="center", fontsize=size, linespacing=1.05)
+            write(axes, x0 - 0.06, y, counts[count], size, "right")
             for j, noun in enumerate(columns):
                 asked, here = count + noun == "一女", count + noun in shown
                 box(axes, x0 + wide * (j + 0.5), y, wide - 0.05, high - 0.05, "?" if asked else "", size=12, ink_of="C1",
@@ -131,12 +140,12 @@ def kept(data: Data, fig: Figure) -> None:
     places = ((0.62, top - 0.5), (0.62, top - 3.27)) if small else ((0.62, top - 0.5), (4.4, top - 0.5))
     titles = ("no cache: 28 rows", "with a cache: 7 rows")
     for cached, ((x0, y0), title) in enumerate(zip(places, titles, strict=True)):
-        axes.text(x0, y0 + 0.36, title, ha="left", va="center", fontsize=size + 2)
-        axes.text(x0 - 0.06, y0 + 0.1, "pass", ha="right", va="center", fontsize=size, color=muted())
+        write(axes, x0, y0 + 0.36, title, size + 2, "left")
+        write(axes, x0 - 0.06, y0 + 0.1, "pass", size, "right", muted())
         for t in range(7):
             x, y = x0 + wide * (t + 0.5), y0 - high * (t + 0.5)
-            axes.text(x, y0 + 0.1, WORDS[t], ha="center", va="center", fontsize=size)
-            axes.text(x0 - 0.06, y, f"{t + 1}", ha="right", va="center", fontsize=size, color=muted())
+            write(axes, x, y0 + 0.1, WORDS[t], size)
+            write(axes, x0 - 0.06, y, f"{t + 1}", size, "right", muted())
             for j in range(t):
                 chip = {"text": "k v", "color": "C2", "size": size - 1, "ink_of": "C2"} if cached else {"fill": 0.45}
                 box(axes, x0 + wide * (j + 0.5), y, wide - (0.12 if cached else 0.05), high - (0.1 if cached else 0.05), **chip)
@@ -144,7 +153,7 @@ def kept(data: Data, fig: Figure) -> None:
     for k, (text, color, fill) in enumerate((("computed", "C1", 0.8), ("computed again", None, 0.45), ("kept", "C2", 0.0))):
         x = 0.72 + (0.0, 0.95, 2.25)[k] * (1 if small else 1.3)
         box(axes, x, 0.14, 0.2, 0.16, color=color, fill=fill)
-        axes.text(x + 0.16, 0.13, text, ha="left", va="center", fontsize=size)
+        write(axes, x + 0.16, 0.13, text, size, "left")
 
 
 # What each part of the trained model does: the run `inside` ------------------------------------------

@@ -107,7 +107,7 @@ void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Resul
         fmt::print("the first word missed, {}, had probability {:.6f}\n", target.word(*wanted),
                    p(0, at - said.begin(), *wanted));
 
-    // the wrong way to ask: the model reads the right words, as in training, and not its own
+    // not the way to judge it: it reads the right words, as in training, instead of its own
     const Translation right_words{
         {expected.begin(), expected.end() - 1}, std::vector<Real>(expected.size()), true, {}};
     const auto fed = argmax(probabilities(translator, pair.source, right_words));  // [1, t]
@@ -118,8 +118,8 @@ void show_unseen(const GreedyTranslator& translator, const Corpus& corpus, Resul
         answers += (t == 0 ? "" : " ") + target.word(answer);
         fed_right += answer == expected[t];
     }
-    fmt::print("if it reads the right words instead of its own, it says {}: {} of {} right\n",
-               answers, fed_right, expected.size());
+    fmt::print("reading the right words, it says {}: {} of {} right\n", answers, fed_right,
+               expected.size());
     results.set("unseen_fed_said", answers);
     results.set("unseen_fed_right", fed_right);
     results.set("unseen_expected", join_words(pair.target));
