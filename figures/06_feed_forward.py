@@ -3,32 +3,153 @@
 from __future__ import annotations
 
 import numpy as np
-from style import Axes, Data, Figure, arrow, figure, muted, narrow, panels, paper
+from matplotlib.patches import Circle, Rectangle
+from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, panels, paper
 
 
-def outline(axes: Axes, values: np.ndarray, low: float, high: float, label: str, dash: str) -> None:
-    """The share of the values in each of 50 bins, as a line."""
-    share, edges = np.histogram(values, bins=50, range=(low, high))
-    axes.stairs(100 * share / values.size, edges, label=label, linestyle=dash, linewidth=1.4)
+def blackboard(fig: Figure) -> Axes:
+    """Axes over the whole figure whose unit is an inch, with no frame."""
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    width, height = fig.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    return axes
 
 
-@figure("distributions", width=7.4, height=2.7, narrow=(3.7, 6.6))
-def distributions(data: Data, fig: Figure) -> None:
-    before, after, relu = panels(fig, 3)
-    for kind, label, dash in (("plain", "embedding", "-"), ("scaled", "times $\\sqrt{d}$", "--")):
-        outline(before, data.array(f"before_{kind}"), -75, 75, label, dash)
-        outline(after, data.array(f"after_{kind}"), -4, 4, label, dash)
-    outline(relu, data.array("relu_before"), -2, 2, "before", "-")
-    outline(relu, data.array("relu_after"), -2, 2, "after", "--")
-    before.set_xlabel("$x + F(x)$, before the norm")
-    after.set_xlabel("after the norm")
-    relu.set_xlabel("hidden numbers and ReLU")
-    for axes in (before, after, relu) if narrow() else (before,):
-        axes.set_ylabel("share of the numbers (%)")
-    for axes in (before, after, relu):
-        axes.set_yscale("log")
-        axes.set_ylim(0.01, 1000)  # room for the legend above the peak
-        axes.legend(loc="upper left", handlelength=1.6)
+@figure("v", width=7.6, height=2.75, narrow=(3.7, 5.9))
+def v(data: Data, fig: Figure) -> None:
+    """Two ramps, and their sum, which no line can be."""
+    axes = blackboard(fig)
+    small = narrow()
+    unit, high = (0.92, 0.95) if small else (0.82, 1.15)  # inches for 1 across and for 1 up
+    phrases = ((0, "good,\nnot bad", "C2"), (-1, "bad", "C1"), (1, "not good", "C1"))
+    panels = (
+        ("rule 1: a *not*, but no *bad*", "$(x_1 - x_2)^+$", lambda x: max(x, 0)),
+        ("rule 2: *bad*, but no *not*", "$(x_2 - x_1)^+$", lambda x: max(-x, 0)),
+        ("both rules added: a complaint?", "$(x_1 - x_2)^+ + (x_2 - x_1)^+$", abs),
+    )
+    for n, (title, formula, f) in enumerate(panels):
+        x0, y0 = (2.0, 4.45 - 1.93 * n) if small else (1.27 + 2.54 * n, 0.62)
+        place = lambda x, y, x0=x0, y0=y0: (x0 + unit * x, y0 + high * y)  # noqa: E731
+        arrow(axes, place(-1.28, 0), place(1.36, 0), muted(), 0.9)
+        for x in (-1, 0, 1):
+            axes.plot(*zip(place(x, -0.03), place(x, 0.03), strict=True), color=muted(), linewidth=0.9)
+        axes.text(*place(0, 1.38 if small else 1.58), title.replace("*", ""), ha="center", fontsize=9, color=ink())
+        axes.text(*place(0, 1.19 if small else 1.36), formula, ha="center", fontsize=9.5, color="C0")
+        if f is abs:
+            axes.plot(*zip(place(-1.25, 0.5), place(1.25, 0.5), strict=True), color=ink(), linewidth=1.2, linestyle="--")
+            axes.text(*place(0, 0.56), "the best line: ½ for all", ha="center", va="bottom", fontsize=8.5, color=ink())
+        bend = [place(x, f(x)) for x in (-1.12, 0, 1.12)]
+        axes.plot(*zip(*bend, strict=True), color="C0", linewidth=2.4, solid_joinstyle="round", zorder=3)
+        for x, phrase, color in phrases:
+            axes.plot(*place(x, f(x)), "o" if color == "C1" else "s", color=color, markersize=8, zorder=4)
+            axes.text(place(x, 0)[0], y0 - 0.1, phrase, ha="center", va="top", fontsize=9, color=color, linespacing=1.1)
+        if n:
+            at = (0.45, y0 + 0.55) if small else (x0 - 1.27, y0 + 0.55)
+            axes.text(*at, "+" if n == 1 else "=", ha="center", va="center", fontsize=17, color=ink())
+
+
+class River:
+    """A stack as a stream from left to right, as wide as the numbers of its rows are large."""
+
+    def __init__(self, axes: Axes, y: float, right: float) -> None:
+        self.axes, self.y, self.x, self.right = axes, y, 0.14, right
+
+    def flow(self, to: float, begin: float, end: float) -> None:
+        xs, half = (self.x, to), (begin / 2, end / 2)
+        self.axes.fill_between(xs, [self.y - h for h in half], [self.y + h for h in half], color="C0", alpha=0.5, linewidth=0)
+        self.x = to
+
+    def box(self, x: float, y: float, text: str, width: float, height: float, color: str) -> None:
+        self.axes.text(x, y, text, ha="center", va="center", fontsize=10 if len(text) < 3 else 8.5, color=ink(), zorder=5)
+        self.axes.add_patch(Rectangle((x - width / 2, y - height / 2), width, height, facecolor=paper(), edgecolor=color,
+                                      linewidth=1.5, zorder=4))
+
+    def branch(self, leave: float, back: float, wide: float) -> None:
+        """Leaves the stream, goes through F and comes back at a plus sign."""
+        up, middle = self.y + 0.58, (leave + back) / 2
+        start = self.y + wide / 2
+        for points in (((leave, start - 0.05), (leave, up), (middle - 0.19, up)), ((middle + 0.19, up), (back, up), (back, self.y + 0.13))):
+            self.axes.plot(*zip(*points[:2], strict=True), color="C0", linewidth=1.6, zorder=3, solid_capstyle="round")
+            arrow(self.axes, points[1], points[2], "C0", 1.6, zorder=3)
+        self.box(middle, up, "F", 0.38, 0.3, "C0")
+        self.axes.add_patch(Circle((back, self.y), 0.11, facecolor=paper(), edgecolor=ink(), linewidth=1.1, zorder=4))
+        self.axes.text(back, self.y - 0.005, "+", ha="center", va="center", fontsize=11, color=ink(), zorder=5)
+
+
+@figure("river", width=7.6, height=4.75, narrow=(3.7, 4.9))
+def river(data: Data, fig: Figure) -> None:
+    """Three stacks: sublayers in a row; with branches that come back; and with a norm after each sum."""
+    axes = blackboard(fig)
+    small = narrow()
+    layers, pitch, right = (2, 1.62, 3.6) if small else (4, 1.75, 7.46)
+    top = fig.get_size_inches()[1]
+    titles = ("nothing around it: each layer takes three quarters away", "x + F(x): branches come back, the word stays, the stream swells",
+              "norm(x + F(x)): the word stays, and so does the size")
+    if small:
+        titles = ("nothing around it: it dries up", "x + F(x): the word stays, it swells", "norm(x + F(x)): word and size stay")
+    for title, y in zip(titles, (top - 0.12, top - 1.2, top - 2.88), strict=True):
+        axes.text(0.14, y, title, ha="left", va="top", fontsize=9.5, color=ink())
+
+    one = River(axes, top - 0.72, right)
+    wide = 0.42
+    for n in range(layers):
+        middle = 0.14 + pitch * (n + 0.55)
+        one.flow(middle, wide, wide)
+        one.box(middle, one.y, "F", 0.38, 0.5, "C0")
+        wide *= 0.24
+    one.flow(right, wide, wide)
+
+    for y, normed in ((top - 2.35, False), (top - 4.03, True)):
+        stream = River(axes, y, right)
+        wide, grows = 0.3, 1.5 if small else 1.3
+        for n in range(layers):
+            begin = 0.14 + pitch * n
+            leave, back, gate = begin + 0.22, begin + (0.95 if small else 1.0), begin + (1.36 if small else 1.43)
+            stream.branch(leave, back, wide)
+            stream.flow(back, wide, wide)
+            larger = wide * grows
+            if normed:
+                stream.flow(back + 0.06, wide, larger)
+                stream.flow(gate, larger, larger)
+                stream.box(gate, y, "norm", 0.42, 0.34, "C2")
+                stream.x = gate
+            else:
+                stream.flow(back + 0.06, wide, larger)
+                wide = larger
+        stream.flow(right, wide, wide)
+        if normed:
+            arrow(axes, (right, y - 0.42), (0.14, y - 0.42), "C1", 1.6)
+            axes.text(right / 2 + 0.07, y - 0.5, "the gradient runs back along the same stream", ha="center", va="top",
+                      fontsize=8.5 if small else 9.5, color="C1")
+
+
+@figure("stacks", width=7.6, height=3.0, narrow=(3.7, 5.8))
+def stacks(data: Data, fig: Figure) -> None:
+    """Size and likeness of the rows after each layer, with and without residual connection and norm."""
+    size, alike = panels(fig, 2)
+    layer = np.arange(int(data.value("depth")) + 1)
+    for key, color, label in (("nothing", "C1", "nothing"), ("sum", "C5", "residual alone"), ("norm", "C3", "norm alone"),
+                              ("post", "C0", "both")):
+        line = "--" if key == "norm" else "-"
+        found = data.array(f"stack_{key}")
+        size.plot(layer, found[0], color=color, linestyle=line, linewidth=2 if key == "post" else 1.6)
+        alike.plot(layer, found[3], color=color, linestyle=line if key != "sum" else ":", label=label)
+        if key in ("nothing", "sum"):
+            size.plot(layer, data.array(f"larger_{key}")[0], color=color, linestyle=":")
+    size.set_yscale("log")
+    size.set_ylim(1e-33, 1e24)
+    for x, y, text, color in ((27, 1e-22, "nothing", "C1"), (31, 1e4, "nothing", "C1"), (20, 1e16, "residual alone", "C5"),
+                              (25, 1e-5, "both; norm alone", "C0")):
+        size.text(x, y, text, color=color, fontsize=8.5, ha="right" if y > 1e10 or y < 1e-10 else "left", va="center")
+    size.set_ylabel("size of a number")
+    alike.set_ylabel("how alike two words are")
+    alike.set_ylim(-0.05, 1.05)
+    alike.legend(loc="lower right")
+    for axes in (size, alike):
+        axes.set_xlabel("after layer")
+        axes.grid()
 
 
 @figure("depth", width=7.4, height=3.1, narrow=(3.7, 5.6))

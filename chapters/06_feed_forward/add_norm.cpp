@@ -39,7 +39,7 @@ Tensor plain::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& d
     const Tensor sum = x + dropout.forward(sublayer, part(cache, &AddNormCache::dropout));
     return norm.forward(sum, part(cache, &AddNormCache::norm));
 }
-
+// [plain: backward]
 // forward was:  sum = x + dropout(f),  y = norm(sum)
 // hence:        dsum = norm backward of dy;  a sum gives its gradient to both of its terms:
 //               dx = dsum,  df = dropout backward of dsum

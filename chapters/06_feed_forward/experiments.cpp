@@ -1,80 +1,102 @@
 #include "chapters/06_feed_forward/experiments.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "chapters/06_feed_forward/feed_forward.hpp"
+#include "chapters/06_feed_forward/layer_norm.hpp"
 #include "lib/eigen.hpp"
 
 namespace abh {
-// [paths]
-double error_of_paths(int terms, const Tensor& x_row, const Tensor& dy_row) {
-    using Row = Eigen::ArrayXd;
-    const Row x = vector(x_row).cast<double>(), dy = vector(dy_row).cast<double>();
-    const auto stddev = [](const Row& at) {
-        return std::sqrt((at - at.mean()).square().mean() + 1e-5);
-    };
-    const Row x_hat = (x - x.mean()) / stddev(x);
-    Row dx = dy;
-    if (terms >= 2) dx -= dy.mean();
-    if (terms >= 3) dx -= x_hat * (dy * x_hat).mean();
-
-    const auto f = [&](const Row& at) { return ((at - at.mean()) * dy).sum() / stddev(at); };
-    double worst = 0;
-    for (Index i = 0; i < x.size(); ++i) {
-        const Row step = 1e-5 * Eigen::VectorXd::Unit(x.size(), i).array();
-        const double slope = (f(x + step) - f(x - step)) / 2e-5;
-        worst = std::max(worst, std::abs(dx(i) / stddev(x) - slope));
+// [phrases]
+Tensor learn_phrases(Index d_ff, std::uint64_t seed) {
+    const ScopedWay scoped(Way::plain);  // for so few numbers, threads are not worth their start
+    Random random(seed);
+    FeedForward layer(2, d_ff, true, random);
+    const Parameters parameters = parameters_of(layer);
+    const Tensor x({1, 4, 2}, {0, 0, 0, 1, 1, 0, 1, 1}), wanted({4}, {0, 1, 1, 0});
+    Tensor said({4}), dy = Tensor::zeros(x.shape());  // of the second column, nothing is wanted
+    for (int step = 0; step <= 1000; ++step) {
+        FeedForward::Cache cache;
+        vector(said) = matrix(layer.forward(x, &cache)).col(0);
+        matrix(dy).col(0) = (vector(said) - vector(wanted)) / 2;  // of the mean squared error
+        zero_grad(parameters);
+        layer.backward(dy, cache);
+        for (const auto& [name, parameter] : parameters)
+            vector(parameter->value) -= Real(0.1) * vector(parameter->grad());
     }
-    return worst;
+    return said;
 }
 // [deep stack]
 namespace {
 
-/// Root mean square.
+/// Root mean square; in double, since squares of rows that have nearly died are 0 in float.
 double size(const Tensor& t) {
-    return std::sqrt(dot(t, t) / static_cast<double>(t.size()));
+    return std::sqrt(vector(t).cast<double>().squaredNorm() / static_cast<double>(t.size()));
+}
+
+/// The mean cosine of two different rows.
+double likeness(const Tensor& t) {
+    const Eigen::MatrixXd units = matrix(t).cast<double>().rowwise().normalized();
+    const double n = static_cast<double>(units.rows());
+    return (units.colwise().sum().squaredNorm() - n) / (n * (n - 1));
 }
 
 struct Sublayer {
-    AddNorm add_norm;
+    Around around;
+    LayerNorm norm;
     FeedForward ff;
-    AddNorm::Cache cache = {};
-    FeedForward::Cache ff_cache = {};
+    LayerNorm::Cache normed = {};
+    FeedForward::Cache inside = {};
+
+    Tensor forward(const Tensor& x) {
+        const Tensor h = around.norm == NormAt::before ? norm.forward(x, &normed) : x;
+        const Tensor f = ff.forward(h, &inside), y = around.adds ? x + f : f;
+        return around.norm == NormAt::after ? norm.forward(y, &normed) : y;
+    }
+    /// Gradients with respect to the sum, and to the sublayer's input.
+    Tensor to_sum(const Tensor& dy) {
+        return around.norm == NormAt::after ? norm.backward(dy, normed) : dy;
+    }
+    Tensor through(const Tensor& dsum) {
+        const Tensor dh = ff.backward(dsum, inside);
+        return around.norm == NormAt::before ? norm.backward(dh, normed) : dh;
+    }
 };
 
 }  // namespace
 
-Tensor by_depth(Index depth, NormPlacement placement, std::uint64_t seed) {
+Tensor by_depth(Index depth, const Around& around, std::uint64_t seed) {
     constexpr Index d_model = 256;
     Random random(seed);
     std::vector<Sublayer> stack;
-    for (Index i = 0; i < depth; ++i)
-        stack.push_back({AddNorm(d_model, {.placement = placement}, random),
-                         FeedForward(d_model, 4 * d_model, false, random)});
-    LayerNorm last(d_model);  // with the norm before the sublayers, one more follows the last
-    Tensor x = normal({64, d_model}, random.stream()), sizes({3, depth + 1});
-    Tensor full = normal(x.shape(), random.stream());
-    sizes(0, 0) = static_cast<Real>(size(x));
     for (Index i = 0; i < depth; ++i) {
-        auto& [add_norm, ff, cache, ff_cache] = stack[static_cast<std::size_t>(i)];
-        const Tensor h = add_norm.before(x, &cache);
-        x = add_norm.after(x, ff.forward(h, &ff_cache), &cache);
-        sizes(0, i + 1) = static_cast<Real>(size(x));
+        FeedForward ff(d_model, 4 * d_model, false, random);
+        ff.first.weight.value *= around.larger;
+        ff.second.weight.value *= around.larger;
+        stack.push_back({around, LayerNorm(d_model), std::move(ff)});
+    }
+    LayerNorm last(d_model);  // with the norm before the sublayers, one more follows the last
+    Tensor x = normal({64, d_model}, random.stream()), found({4, depth + 1});
+    Tensor full = normal(x.shape(), random.stream());
+    for (Index i = 0;; ++i) {
+        found(0, i) = static_cast<Real>(size(x));
+        found(3, i) = static_cast<Real>(likeness(x));
+        if (i == depth) break;
+        x = stack[static_cast<std::size_t>(i)].forward(x);
     }
     LayerNorm::Cache last_cache;
     last.forward(x, &last_cache);
-    if (placement == NormPlacement::pre) full = last.backward(full, last_cache);
-    Tensor residual = full;
+    if (around.norm == NormAt::before) full = last.backward(full, last_cache);
+    Tensor residual = around.adds ? full : Tensor::zeros(x.shape());
     for (Index i = depth;; --i) {
-        sizes(1, i) = static_cast<Real>(size(full));
-        sizes(2, i) = static_cast<Real>(size(residual));
-        if (i == 0) return sizes;
-        auto& [add_norm, ff, cache, ff_cache] = stack[static_cast<std::size_t>(i - 1)];
-        residual = add_norm.after_backward(residual, cache).dx;
-        const auto [dx, df] = add_norm.after_backward(full, cache);
-        full = dx + add_norm.before_backward(ff.backward(df, ff_cache), cache);
+        found(1, i) = static_cast<Real>(size(full));
+        found(2, i) = static_cast<Real>(size(residual));
+        if (i == 0) return found;
+        Sublayer& sublayer = stack[static_cast<std::size_t>(i - 1)];
+        residual = sublayer.to_sum(residual);
+        const Tensor dsum = sublayer.to_sum(full), dx = sublayer.through(dsum);
+        full = around.adds ? dsum + dx : dx;
     }
 }
 

@@ -2,22 +2,28 @@
 
 #include <cstdint>
 
-#include "chapters/06_feed_forward/add_norm.hpp"
+#include "lib/tensor.hpp"
 
 namespace abh {
-// [paths]
-/// How far the gradient of a norm without gamma and beta is from central differences, in double
-/// precision, if it has only the first `terms` of its three terms: the direct one, the one through
-/// the mean, and the one through the variance.
-/// @param terms  1 to 3
-/// @param x      one row, `[n]`
-/// @return       the largest error of an element of `dx`
-double error_of_paths(int terms, const Tensor& x, const Tensor& dy);
+// [phrases]
+/// Teaches a feed-forward layer by gradient descent whether *good*, *bad*, *not good* and *not bad*
+/// are complaints, from two numbers: is there a *not*, and is the word *bad*?
+/// @return  what the layer says of the four; right is 0, 1, 1, 0
+Tensor learn_phrases(Index d_ff, std::uint64_t seed);
 // [deep stack]
-/// Measures a stack of feed-forward sublayers, each in its residual connection, after 0, 1, ...,
-/// depth sublayers: the size (root mean square) of the rows, the size of the gradient with respect
-/// to them, and the size of that gradient along the residual connections alone.
-/// @return  `[3, depth + 1]`, in this order
-Tensor by_depth(Index depth, NormPlacement placement, std::uint64_t seed);
+enum class NormAt { nowhere, after, before };
+
+/// What stands around each sublayer of a stack.
+struct Around {
+    bool adds;        ///< a residual connection
+    NormAt norm;      ///< after the sum, if there is one, or before the sublayer
+    Real larger = 1;  ///< a factor of all weights
+};
+
+/// Measures a stack of feed-forward sublayers after 0, 1, ..., depth of them: the size (root mean
+/// square) of the rows, the size of the gradient with respect to them, the size of that gradient
+/// along the residual connections alone, and how alike the rows are (mean cosine of two).
+/// @return  `[4, depth + 1]`, in this order
+Tensor by_depth(Index depth, const Around& around, std::uint64_t seed);
 
 }  // namespace abh

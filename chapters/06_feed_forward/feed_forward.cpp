@@ -3,7 +3,7 @@
 #include "lib/part.hpp"
 
 namespace abh {
-// [feed-forward]
+// [feed-forward: construct]
 FeedForward::FeedForward(Index d_model, Index d_ff, bool bias, Random& random,
                          Activation activation)
     : first(d_model, d_ff, bias, random),
@@ -14,14 +14,20 @@ void FeedForward::collect(Parameters& list, const std::string& name) {
     first.collect(list, join_name(name, "linear1"));
     second.collect(list, join_name(name, "linear2"));
 }
-
+// [feed-forward: around it]
 Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
-    const bool is_relu = activation_ == Activation::relu;
-    const Tensor hidden = is_relu ? linear_relu(x, first, part(cache, &Cache::first))
-                                  : first.forward(x, part(cache, &Cache::first));  // [B, L, d_ff]
+    Linear::Cache *of_first = part(cache, &Cache::first), *of_second = part(cache, &Cache::second);
+    if (activation_ == Activation::swish) {
+        const Tensor a = first.forward(x, of_first);
+        if (cache) cache->hidden = a;
+        return second.forward(swish(a), of_second);
+    }
+    // [feed-forward]
+    const Tensor hidden = linear_relu(x, first, of_first);  // max(0, x W_1^T + b_1), [B, L, d_ff]
+    const Tensor y = second.forward(hidden, of_second);     // hidden W_2^T + b_2, [B, L, d_model]
+    // [feed-forward: what is kept]
     if (cache) cache->hidden = hidden;
-    const Tensor active = is_relu ? hidden : swish(hidden);
-    return second.forward(active, part(cache, &Cache::second));  // [B, L, d_model]
+    return y;
 }
 // [feed-forward: backward]
 // forward was:  y = second(relu(first(x))), or with swish

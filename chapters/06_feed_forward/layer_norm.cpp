@@ -59,12 +59,14 @@ Tensor plain::layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cach
     const auto gamma = vector(norm.gamma.value).transpose().array(),
                beta = vector(norm.beta.value).transpose().array();
     for (Index r = 0; r < rows(x.shape()); ++r) {
+        // [plain: the row]
         const auto row = matrix(x).row(r).array();
         const Real mean = row.mean();
         const Real variance = (row - mean).square().mean();
         inverse_stddev(r) = 1 / std::sqrt(variance + norm.options().eps);
         matrix(x_hat).row(r) = (row - mean) * inverse_stddev(r);
         matrix(y).row(r) = matrix(x_hat).row(r).array() * gamma + beta;
+        // [plain: what is kept]
     }
     if (cache) cache->normalized = x_hat, cache->inverse_stddev = inverse_stddev;
     return y;

@@ -1,9 +1,7 @@
-#include <cmath>
 #include <map>
 #include <vector>
 
-#include "chapters/01_embedding/embedding.hpp"
-#include "chapters/02_positional_encoding/positional_encoding.hpp"
+#include "chapters/06_feed_forward/add_norm.hpp"
 #include "chapters/06_feed_forward/experiments.hpp"
 #include "chapters/06_feed_forward/feed_forward.hpp"
 #include "lib/eigen.hpp"
@@ -13,66 +11,20 @@
 using namespace abh;
 
 namespace {
-// [print]
-void print(const std::string& name, std::span<const Real> row) {
-    fmt::print("{:<34}", name);
-    for (Real value : row) fmt::print(" {:8.4f}", std::abs(value) < 5e-5 ? 0 : value);
-    fmt::print("\n");
-}
-// [recipes]
-/// A row normalized by one of the recipes in use.
-Tensor normalize(const Tensor& x, bool unbiased, bool eps_outside) {
-    const Real eps = Real(1e-5), n = static_cast<Real>(x.size() - (unbiased ? 1 : 0));
-    const Real mean = vector(x).mean(), var = (vector(x).array() - mean).square().sum() / n;
-    const Real divisor = eps_outside ? std::sqrt(var) + eps : std::sqrt(var + eps);
-    Tensor z(x.shape());
-    vector(z) = (vector(x).array() - mean) / divisor;
-    return z;
-}
-
-void recipes(Results& results) {
-    for (const std::string row : {"", "_flat"}) {
-        section(row.empty() ? "A row by hand" : "A row that is nearly constant");
-        const Tensor x({4}, {1, 1, 1, row.empty() ? Real(5) : Real(1.004)});
-        print("x", x.values());
-        print("layer norm", LayerNorm(4).forward(x).values());
-        for (bool unbiased : {false, true})
-            for (bool outside : {false, true}) {
-                const Tensor z = normalize(x, unbiased, outside);
-                print(fmt::format("divided by {}, eps {}", unbiased ? "n - 1" : "n",
-                                  outside ? "outside" : "inside"),
-                      z.values());
-                if (row.empty() && !outside)
-                    results.set(unbiased ? "z_unbiased" : "z_biased", z(3));
-            }
+// [phrases]
+void phrases(Results& results, std::uint64_t seed) {
+    section("Good, bad, not good, not bad");
+    constexpr int starts = 100;
+    Table table(results, {{"hidden numbers", "14"},
+                          varying("of 100 starts, all four right", "28", "phrases_{}")});
+    for (Index d_ff : {1, 2, 4, 8, 16}) {
+        int right = 0;
+        for (int i = 0; i < starts; ++i) {
+            const Tensor said = learn_phrases(d_ff, seed + static_cast<std::uint64_t>(i));
+            right += max_difference(said, Tensor({4}, {0, 1, 1, 0})) < Real(0.1);
+        }
+        table.row(d_ff, d_ff, right);
     }
-}
-// [paths]
-void paths(Results& results, Random random) {
-    section("The three paths of the gradient");
-    const Tensor x = normal({7}, random.stream()), dy = normal({7}, random.stream());
-    const Tensor ones = Tensor::full({7}, 1);
-    Table table(results, {{"largest absolute error", "<26"},
-                          varying("all ones", "12.1e", "paths_{}_ones"),
-                          varying("random", "12.1e", "paths_{}_random")});
-    const char* names[] = {"directly", "and through the mean", "and through the variance"};
-    for (int n : {1, 2, 3})
-        table.row(n, names[n - 1], error_of_paths(n, x, ones), error_of_paths(n, x, dy));
-}
-// [sentence]
-/// The rows of the running example before and after the norm that follows a feed-forward sublayer,
-/// with plain or scaled embeddings, for the figure.
-void keep_rows(const Results& results, Random random, Index d_model, Index d_ff, bool scaled) {
-    const Ids ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
-    const Embedding embedding(11, d_model, {.scale = scaled}, random);
-    const PositionalEncoding positions(d_model, {}, random);
-    const FeedForward sublayer(d_model, d_ff, false, random);
-    const AddNorm add_norm(d_model, {.norm = {.affine = false}}, random);
-    const Tensor x = positions.forward(embedding.forward(ids));  // [1, 8, d_model]
-    const Tensor f = sublayer.forward(x), sum = x + f, y = add_norm.after(x, f);
-    const std::string kind = scaled ? "_scaled" : "_plain";
-    results.array("before" + kind, sum.reshape({8, d_model}));
-    results.array("after" + kind, y.reshape({8, d_model}));
 }
 // [feed-forward]
 void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
@@ -94,21 +46,36 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     fmt::print("the fifth word is changed; largest change of each word:");
     for (Index r = 0; r < 8; ++r) fmt::print(" {:.2f}", change.row(r).maxCoeff());
     fmt::print("\n");
-    results.array("relu_before", ff.first.forward(x).reshape({8, d_ff}));
-    results.array("relu_after", cache.hidden.reshape({8, d_ff}));
 }
 // [stack]
 void stacks(Results& results, std::uint64_t seed, Index depth) {
+    section("Four stacks");
+    Table table(results, {{"around each sublayer", "<20"},
+                          {"size", "10.2g"},
+                          {"gradient", "10.2g"},
+                          {"alike", "10.2f", "{}_alike"},
+                          {"size, weights x 3", "18.2g"}});
+    const auto stack = [&](const char* what, const char* key, bool adds, NormAt norm) {
+        const Tensor found = by_depth(depth, {adds, norm}, seed);
+        const Tensor larger = by_depth(depth, {adds, norm, 3}, seed);
+        table.row(key, what, found(0, depth), found(1, 0), found(3, depth), larger(0, depth));
+        results.array(fmt::format("stack_{}", key), found);
+        results.array(fmt::format("larger_{}", key), larger);
+    };
+    stack("nothing", "nothing", false, NormAt::nowhere);
+    stack("norm alone", "norm", false, NormAt::after);
+    stack("residual alone", "sum", true, NormAt::nowhere);
+    stack("both", "post", true, NormAt::after);
+
     section("Post and pre in a deep stack");
-    const Tensor post = by_depth(depth, NormPlacement::post, seed);
-    const Tensor pre = by_depth(depth, NormPlacement::pre, seed);
+    const Tensor post = by_depth(depth, {true, NormAt::after}, seed);
+    const Tensor pre = by_depth(depth, {true, NormAt::before}, seed);
     std::vector<Column> columns{{"layer", "5"}};
     for (auto* of : {"size, post", "pre", "gradient, post", "pre", "residual path, post", "pre"})
         columns.push_back({of, "7.3f"});
-    Table table(results, columns);
+    Table sizes(results, columns);
     for (Index i = 0; i <= depth; i += depth / 6)
-        table.row(i, i, post(0, i), pre(0, i), post(1, i), pre(1, i), post(2, i), pre(2, i));
-    results.array("stack_post", post);
+        sizes.row(i, i, post(0, i), pre(0, i), post(1, i), pre(1, i), post(2, i), pre(2, i));
     results.array("stack_pre", pre);
     results.set("depth", depth);
     results.set("pre_size", pre(0, depth));
@@ -155,9 +122,7 @@ int main(int argc, char** argv) {
     return program.run(argc, argv, [&] {
         Results& results = program.results();
         const Random random(program.seed());
-        recipes(results);
-        paths(results, random);
-        for (bool scaled : {false, true}) keep_rows(results, random, d_model, d_ff, scaled);
+        phrases(results, program.seed());
         feed_forward(results, random, d_model, d_ff);
         stacks(results, program.seed(), depth);
         speed(results, random);

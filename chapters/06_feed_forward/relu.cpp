@@ -17,22 +17,22 @@ decltype(relu) relu;
 decltype(relu_backward) relu_backward;
 decltype(linear_relu) linear_relu;
 }  // namespace cuda
-// [relu]
+// [relu: which way]
 Tensor relu(const Tensor& x) {
     return Ways{"relu", plain::relu, plain::relu, cuda::relu}(x);
 }
-
+// [relu]
 Tensor plain::relu(const Tensor& x) {
     Tensor y(x.shape());
     vector(y) = vector(x).unaryExpr([](Real v) { return v < 0 ? Real(0) : v; });
     return y;
 }
-// [relu: backward]
+// [relu: backward, which way]
 Tensor relu_backward(const Tensor& dy, const Tensor& y) {
     require_shape(dy.shape(), y.shape(), "relu backward", "dy");
     return Ways{"relu", plain::relu_backward, fast::relu_backward, cuda::relu_backward}(dy, y);
 }
-
+// [relu: backward]
 // forward was:  y = max(x, 0)
 // hence:        dx = dy where x > 0, which is where y > 0; at x = 0 we take 0, as PyTorch does
 Tensor plain::relu_backward(const Tensor& dy, const Tensor& y) {

@@ -28,7 +28,7 @@ class AbhNorm extends LivePart {
           })),
         this.plot),
       this.said);
-    body.append(...listings("layer-norm-cpp-plain", "layer-norm-cpp-plain-backward-the-row"));
+    body.append(...listings("layer-norm-cpp-plain-the-row", "layer-norm-cpp-plain-backward-the-row"));
     this.again();
   }
   static epsilon(x) {

@@ -115,9 +115,6 @@ class Row:
         self.var = np.mean(self.c**2)
         self.sigma = np.sqrt(self.var + EPSILON)
         self.hat = self.c / self.sigma
-        self.dsigma = np.sum(self.d * -self.c / self.sigma**2)
-        self.dvar = self.dsigma / (2 * self.sigma)
-        self.dc = self.d / self.sigma + self.dvar * 2 * self.c / self.n
 
 
 @twin("06-norm-gain")
@@ -131,39 +128,12 @@ def gain(draw: Draw) -> Sides:
     return found, joined((dy * x_hat).sum(axis=0), dy.sum(axis=0), gamma * dy)
 
 
-@twin("06-norm-direct")
-def direct(draw: Draw) -> Sides:
-    r = Row(draw)
-    return slope(lambda c: np.sum(r.d * c / r.sigma), r.c), r.d / r.sigma
-
-
 @twin("06-norm-sigma")
 def sigma(draw: Draw) -> Sides:
     r = Row(draw)
-    found = slope(lambda s: np.sum(r.d * r.c / s), np.array(r.sigma))
-    return found, r.dsigma, -np.sum(r.d * r.hat) / r.sigma
-
-
-@twin("06-norm-var")
-def var(draw: Draw) -> Sides:
-    r = Row(draw)
-    found = slope(lambda v: np.sum(r.d * r.c / np.sqrt(v + EPSILON)), np.array(r.var), 2.0**-11)
-    return found, r.dsigma / (2 * r.sigma), -np.sum(r.d * r.hat) / (2 * r.sigma**2)
-
-
-@twin("06-norm-through-var")
-def through_var(draw: Draw) -> Sides:
-    r = Row(draw)
-    found = slope(lambda c: np.sum(r.d * r.c / deviation(c)), r.c)  # the numerator is held
-    return found, r.dvar * 2 * r.c / r.n, -r.hat * np.mean(r.d * r.hat) / r.sigma
-
-
-@twin("06-norm-mean")
-def mean(draw: Draw) -> Sides:
-    r = Row(draw)
-    found = slope(lambda m: np.sum(r.d * (r.x - m) / deviation(r.x - m)), np.array(r.mean))
-    longer = np.sum(r.d) - np.mean(r.d * r.hat) * np.sum(r.hat)
-    return found, -np.sum(r.dc), -longer / r.sigma, -r.n * np.mean(r.d) / r.sigma
+    found = slope(lambda x: float(deviation(x - x.mean())[0]), r.x)
+    longer = [np.sum(r.c * (np.eye(r.n)[i] - 1 / r.n)) / (r.n * r.sigma) for i in range(r.n)]
+    return found, np.array(longer), r.c / (r.n * r.sigma), r.hat / r.n
 
 
 @twin("06-norm-dx")
