@@ -25,21 +25,22 @@ def v(data: Data, fig: Figure) -> None:
     unit, high = (0.92, 0.95) if small else (0.82, 1.15)  # inches for 1 across and for 1 up
     phrases = ((0, "good,\nnot bad", "C2"), (-1, "bad", "C1"), (1, "not good", "C1"))
     panels = (
-        ("rule 1: a *not*, but no *bad*", "$(x_1 - x_2)^+$", lambda x: max(x, 0)),
-        ("rule 2: *bad*, but no *not*", "$(x_2 - x_1)^+$", lambda x: max(-x, 0)),
+        ("rule 1: “not”, but no “bad”", "$(x_1 - x_2)^+$", lambda x: max(x, 0)),
+        ("rule 2: “bad”, but no “not”", "$(x_2 - x_1)^+$", lambda x: max(-x, 0)),
         ("both rules added: a complaint?", "$(x_1 - x_2)^+ + (x_2 - x_1)^+$", abs),
     )
     for n, (title, formula, f) in enumerate(panels):
         x0, y0 = (2.0, 4.45 - 1.93 * n) if small else (1.27 + 2.54 * n, 0.62)
         place = lambda x, y, x0=x0, y0=y0: (x0 + unit * x, y0 + high * y)  # noqa: E731
-        arrow(axes, place(-1.28, 0), place(1.36, 0), muted(), 0.9)
+        arrow(axes, place(-1.28, 0), place(1.42, 0), muted(), 0.9)
         for x in (-1, 0, 1):
             axes.plot(*zip(place(x, -0.03), place(x, 0.03), strict=True), color=muted(), linewidth=0.9)
-        axes.text(*place(0, 1.38 if small else 1.58), title.replace("*", ""), ha="center", fontsize=9, color=ink())
+        axes.text(*place(0, 1.38 if small else 1.58), title, ha="center", fontsize=9, color=ink())
         axes.text(*place(0, 1.19 if small else 1.36), formula, ha="center", fontsize=9.5, color="C0")
         if f is abs:
+            axes.text(*place(1.42, 0.05), "$x_1 - x_2$", ha="right", va="bottom", fontsize=8, color=muted())
             axes.plot(*zip(place(-1.25, 0.5), place(1.25, 0.5), strict=True), color=ink(), linewidth=1.2, linestyle="--")
-            axes.text(*place(0, 0.56), "the best line: ½ for all", ha="center", va="bottom", fontsize=8.5, color=ink())
+            axes.text(*place(0, 0.56), "the best line\nsays ½ to all", ha="center", va="bottom", fontsize=8, color=ink())
         bend = [place(x, f(x)) for x in (-1.12, 0, 1.12)]
         axes.plot(*zip(*bend, strict=True), color="C0", linewidth=2.4, solid_joinstyle="round", zorder=3)
         for x, phrase, color in phrases:
@@ -103,10 +104,10 @@ def river(data: Data, fig: Figure) -> None:
 
     for y, normed in ((top - 2.35, False), (top - 4.03, True)):
         stream = River(axes, y, right)
-        wide, grows = 0.3, 1.5 if small else 1.3
+        wide, grows = 0.3, 1.5 if normed or small else 1.3
         for n in range(layers):
             begin = 0.14 + pitch * n
-            leave, back, gate = begin + 0.22, begin + (0.95 if small else 1.0), begin + (1.36 if small else 1.43)
+            leave, back, gate = begin + 0.18, begin + 0.88, begin + 1.42
             stream.branch(leave, back, wide)
             stream.flow(back, wide, wide)
             larger = wide * grows
@@ -140,8 +141,8 @@ def stacks(data: Data, fig: Figure) -> None:
             size.plot(layer, data.array(f"larger_{key}")[0], color=color, linestyle=":")
     size.set_yscale("log")
     size.set_ylim(1e-33, 1e24)
-    for x, y, text, color in ((27, 1e-22, "nothing", "C1"), (31, 1e4, "nothing", "C1"), (20, 1e16, "residual alone", "C5"),
-                              (25, 1e-5, "both; norm alone", "C0")):
+    for x, y, text, color in ((26, 1e-22, "nothing", "C1"), (30, 1e6, "nothing, × 3", "C1"),
+                              (29, 1e15, "residual alone, × 3", "C5"), (22, 1e-5, "residual alone; norm\nalone; both", "C0")):
         size.text(x, y, text, color=color, fontsize=8.5, ha="right" if y > 1e10 or y < 1e-10 else "left", va="center")
     size.set_ylabel("size of a number")
     alike.set_ylabel("how alike two words are")

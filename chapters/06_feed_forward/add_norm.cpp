@@ -33,11 +33,16 @@ AddNormGradients add_norm_backward(const Tensor& dy, const Dropout& dropout, Lay
     return Ways{"add norm", plain::add_norm_backward, fast::add_norm_backward,
                 cuda::add_norm_backward}(dy, dropout, norm, cache);
 }
-// [plain]
+// [plain: around it]
 Tensor plain::add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
                        const LayerNorm& norm, AddNormCache* cache) {
-    const Tensor sum = x + dropout.forward(sublayer, part(cache, &AddNormCache::dropout));
-    return norm.forward(sum, part(cache, &AddNormCache::norm));
+    Dropout::Cache* of_dropout = part(cache, &AddNormCache::dropout);
+    LayerNorm::Cache* of_norm = part(cache, &AddNormCache::norm);
+    // [plain]
+    const Tensor sum = x + dropout.forward(sublayer, of_dropout);
+    Tensor y = norm.forward(sum, of_norm);
+    // [plain: its result]
+    return y;
 }
 // [plain: backward]
 // forward was:  sum = x + dropout(f),  y = norm(sum)

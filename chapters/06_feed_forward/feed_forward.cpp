@@ -29,14 +29,17 @@ Tensor FeedForward::forward(const Tensor& x, Cache* cache) const {
     if (cache) cache->hidden = hidden;
     return y;
 }
-// [feed-forward: backward]
-// forward was:  y = second(relu(first(x))), or with swish
-// hence:        the three backward passes, from last to first
+// [feed-forward: around its backward]
 Tensor FeedForward::backward(const Tensor& dy, const Cache& cache) {
+    if (activation_ == Activation::swish)
+        return linear_swish_backward(second.backward(dy, cache.second), cache.hidden, first,
+                                     cache.first);
+    // [feed-forward: backward]
+    // forward was:  hidden = relu(first(x)),  y = second(hidden)
     const Tensor dhidden = second.backward(dy, cache.second);  // [B, L, d_ff]
-    const auto to_x =
-        activation_ == Activation::relu ? linear_relu_backward : linear_swish_backward;
-    return to_x(dhidden, cache.hidden, first, cache.first);
+    Tensor dx = linear_relu_backward(dhidden, cache.hidden, first, cache.first);
+    // [feed-forward: its gradient]
+    return dx;
 }
 
 }  // namespace abh

@@ -94,6 +94,7 @@ Tensor plain::layer_norm_backward(const Tensor& dy, LayerNorm& norm,
         const auto dx_hat = (dy_r * gamma).eval();
         const Real mean = dx_hat.mean(), mean_along = (dx_hat * x_hat).mean();
         matrix(dx).row(r) = (dx_hat - mean - x_hat * mean_along) * cache.inverse_stddev(r);
+        // [plain: backward: its result]
     }
     return dx;
 }
