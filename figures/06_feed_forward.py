@@ -24,14 +24,17 @@ def v(data: Data, fig: Figure) -> None:
     small = narrow()
     unit, high = (0.92, 0.95) if small else (0.82, 1.15)  # inches for 1 across and for 1 up
     phrases = ((0, "good,\nnot bad", "C2"), (-1, "bad", "C1"), (1, "not good", "C1"))
-    panels = (
+    rules = (
         ("rule 1: “not”, but no “bad”", "$(x_1 - x_2)^+$", lambda x: max(x, 0)),
         ("rule 2: “bad”, but no “not”", "$(x_2 - x_1)^+$", lambda x: max(-x, 0)),
         ("both rules added: a complaint?", "$(x_1 - x_2)^+ + (x_2 - x_1)^+$", abs),
     )
-    for n, (title, formula, f) in enumerate(panels):
+    for n, (title, formula, f) in enumerate(rules):
         x0, y0 = (2.0, 4.45 - 1.93 * n) if small else (1.27 + 2.54 * n, 0.62)
-        place = lambda x, y, x0=x0, y0=y0: (x0 + unit * x, y0 + high * y)  # noqa: E731
+
+        def place(x: float, y: float, x0: float = x0, y0: float = y0) -> tuple[float, float]:
+            return x0 + unit * x, y0 + high * y
+
         arrow(axes, place(-1.28, 0), place(1.42, 0), muted(), 0.9)
         for x in (-1, 0, 1):
             axes.plot(*zip(place(x, -0.03), place(x, 0.03), strict=True), color=muted(), linewidth=0.9)
@@ -54,8 +57,8 @@ def v(data: Data, fig: Figure) -> None:
 class River:
     """A stack as a stream from left to right, as wide as the numbers of its rows are large."""
 
-    def __init__(self, axes: Axes, y: float, right: float) -> None:
-        self.axes, self.y, self.x, self.right = axes, y, 0.14, right
+    def __init__(self, axes: Axes, y: float) -> None:
+        self.axes, self.y, self.x = axes, y, 0.14
 
     def flow(self, to: float, begin: float, end: float) -> None:
         xs, half = (self.x, to), (begin / 2, end / 2)
@@ -71,7 +74,9 @@ class River:
         """Leaves the stream, goes through F and comes back at a plus sign."""
         up, middle = self.y + 0.58, (leave + back) / 2
         start = self.y + wide / 2
-        for points in (((leave, start - 0.05), (leave, up), (middle - 0.19, up)), ((middle + 0.19, up), (back, up), (back, self.y + 0.13))):
+        out = ((leave, start - 0.05), (leave, up), (middle - 0.19, up))
+        home = ((middle + 0.19, up), (back, up), (back, self.y + 0.13))
+        for points in (out, home):
             self.axes.plot(*zip(*points[:2], strict=True), color="C0", linewidth=1.6, zorder=3, solid_capstyle="round")
             arrow(self.axes, points[1], points[2], "C0", 1.6, zorder=3)
         self.box(middle, up, "F", 0.38, 0.3, "C0")
@@ -93,7 +98,7 @@ def river(data: Data, fig: Figure) -> None:
     for title, y in zip(titles, (top - 0.12, top - 1.2, top - 2.88), strict=True):
         axes.text(0.14, y, title, ha="left", va="top", fontsize=9.5, color=ink())
 
-    one = River(axes, top - 0.72, right)
+    one = River(axes, top - 0.72)
     wide = 0.42
     for n in range(layers):
         middle = 0.14 + pitch * (n + 0.55)
@@ -103,7 +108,7 @@ def river(data: Data, fig: Figure) -> None:
     one.flow(right, wide, wide)
 
     for y, normed in ((top - 2.35, False), (top - 4.03, True)):
-        stream = River(axes, y, right)
+        stream = River(axes, y)
         wide, grows = 0.3, 1.5 if normed or small else 1.3
         for n in range(layers):
             begin = 0.14 + pitch * n
