@@ -2,8 +2,8 @@
 
     build/venv/bin/python docs/slides --root . --build build/book
 
-reads the chapters' pages BUILD/html/chapters/*/index.html, and writes BUILD/slides, with a deck NN/index.html for each chapter,
-and BUILD/figures.zip. A deck says nothing of its own. It begins with the chapter's title and first sentence; then a slide shows
+reads the chapters' pages BUILD/html/chapters/*/index.html, and those beside them that have a card, and writes BUILD/slides, with a
+deck NN/index.html for each chapter, and BUILD/figures.zip. A deck says nothing of its own. It begins with the chapter's title and first sentence; then a slide shows
 each figure, listing, output, table and box of the page under its section's heading; neighboring equations share one, and a
 card is one.
 Text goes to the speaker's notes. What the page folds away and what it asks as an exercise are left out.
@@ -211,6 +211,9 @@ def make_decks(build: Path, out: Path) -> None:
     rows = ""
     for path in sorted(pages.glob("chapters/*/index.html")):
         deck, folder = Deck(read_page(path)), out / path.parent.name[:2]
+        for other in sorted(set(path.parent.glob("*.html")) - {path}):
+            if (page := read_page(other)).select_one(".box.card"):
+                deck.slides += Deck(page).slides
         folder.mkdir()
         body = f'<div class="reveal"><div class="slides">\n{"".join(map(str, deck.slides))}</div></div>\n{scripts}'
         (folder / "index.html").write_text(document(deck.title, styles, body), encoding="utf-8")
