@@ -4,17 +4,7 @@ import numpy as np
 from glosses import glossed
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
-from style import Axes, Data, Figure, figure, heat, ink, muted, narrow, panels, paper
-
-
-def blackboard(fig: Figure) -> Axes:
-    """Axes over the whole figure whose unit is an inch, with no frame."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes
+from style import Axes, Data, Figure, blackboard, figure, heat, ink, muted, narrow, panels, paper
 
 
 def card(axes: Axes, x: float, y: float, word: str, *, width: float, height: float = 0.34,

@@ -4,17 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
-from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, panels, paper
-
-
-def blackboard(fig: Figure) -> Axes:
-    """Axes over the whole figure whose unit is an inch, with no frame."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper
 
 
 @figure("v", width=7.6, height=2.75, narrow=(3.7, 5.9))
@@ -36,8 +26,6 @@ def v(data: Data, fig: Figure) -> None:
             return x0 + unit * x, y0 + high * y
 
         arrow(axes, place(-1.28, 0), place(1.42, 0), muted(), 0.9)
-        for x in (-1, 0, 1):
-            axes.plot(*zip(place(x, -0.03), place(x, 0.03), strict=True), color=muted(), linewidth=0.9)
         axes.text(*place(0, 1.38 if small else 1.58), title, ha="center", fontsize=9, color=ink())
         axes.text(*place(0, 1.19 if small else 1.36), formula, ha="center", fontsize=9.5, color="C0")
         if f is abs:
@@ -49,9 +37,7 @@ def v(data: Data, fig: Figure) -> None:
         for x, phrase, color in phrases:
             axes.plot(*place(x, f(x)), "o" if color == "C1" else "s", color=color, markersize=8, zorder=4)
             axes.text(place(x, 0)[0], y0 - 0.1, phrase, ha="center", va="top", fontsize=9, color=color, linespacing=1.1)
-        if n:
-            at = (0.45, y0 + 0.55) if small else (x0 - 1.27, y0 + 0.55)
-            axes.text(*at, "+" if n == 1 else "=", ha="center", va="center", fontsize=17, color=ink())
+        axes.text(0.45 if small else x0 - 1.27, y0 + 0.55, " +="[n], ha="center", va="center", fontsize=17, color=ink())
 
 
 class River:
@@ -73,12 +59,10 @@ class River:
     def branch(self, leave: float, back: float, wide: float) -> None:
         """Leaves the stream, goes through F and comes back at a plus sign."""
         up, middle = self.y + 0.58, (leave + back) / 2
-        start = self.y + wide / 2
-        out = ((leave, start - 0.05), (leave, up), (middle - 0.19, up))
-        home = ((middle + 0.19, up), (back, up), (back, self.y + 0.13))
-        for points in (out, home):
-            self.axes.plot(*zip(*points[:2], strict=True), color="C0", linewidth=1.6, zorder=3, solid_capstyle="round")
-            arrow(self.axes, points[1], points[2], "C0", 1.6, zorder=3)
+        for start, corner, end in (((leave, self.y + wide / 2 - 0.05), (leave, up), (middle - 0.19, up)),
+                                   ((middle + 0.19, up), (back, up), (back, self.y + 0.13))):
+            self.axes.plot(*zip(start, corner, strict=True), color="C0", linewidth=1.6, zorder=3, solid_capstyle="round")
+            arrow(self.axes, corner, end, "C0", 1.6, zorder=3)
         self.box(middle, up, "F", 0.38, 0.3, "C0")
         self.axes.add_patch(Circle((back, self.y), 0.11, facecolor=paper(), edgecolor=ink(), linewidth=1.1, zorder=4))
         self.axes.text(back, self.y - 0.005, "+", ha="center", va="center", fontsize=11, color=ink(), zorder=5)
@@ -91,10 +75,7 @@ def river(data: Data, fig: Figure) -> None:
     small = narrow()
     layers, pitch, right = (2, 1.62, 3.6) if small else (4, 1.75, 7.46)
     top = fig.get_size_inches()[1]
-    titles = ("nothing around it: each layer takes three quarters away", "x + F(x): branches come back, the word stays, the stream swells",
-              "norm(x + F(x)): the word stays, and so does the size")
-    if small:
-        titles = ("nothing around it: it dries up", "x + F(x): the word stays, it swells", "norm(x + F(x)): word and size stay")
+    titles = ("nothing around it: it dries up", "x + F(x): branches come back, and it swells", "norm(x + F(x)): word and size stay")
     for title, y in zip(titles, (top - 0.12, top - 1.2, top - 2.88), strict=True):
         axes.text(0.14, y, title, ha="left", va="top", fontsize=9.5, color=ink())
 
@@ -115,15 +96,12 @@ def river(data: Data, fig: Figure) -> None:
             leave, back, gate = begin + 0.18, begin + 0.88, begin + 1.42
             stream.branch(leave, back, wide)
             stream.flow(back, wide, wide)
-            larger = wide * grows
+            stream.flow(back + 0.06, wide, wide * grows)
             if normed:
-                stream.flow(back + 0.06, wide, larger)
-                stream.flow(gate, larger, larger)
+                stream.flow(gate, wide * grows, wide * grows)
                 stream.box(gate, y, "norm", 0.42, 0.34, "C2")
-                stream.x = gate
             else:
-                stream.flow(back + 0.06, wide, larger)
-                wide = larger
+                wide *= grows
         stream.flow(right, wide, wide)
         if normed:
             arrow(axes, (right, y - 0.42), (0.14, y - 0.42), "C1", 1.6)

@@ -53,7 +53,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 __all__ = [
-    "Axes", "Data", "Figure", "FigureError", "arrow", "diverging", "figure", "glossed", "heat", "ink", "look", "muted",
+    "Axes", "Data", "Figure", "FigureError", "arrow", "blackboard", "diverging", "figure", "glossed", "heat", "ink", "look", "muted",
     "narrow", "panels", "paper", "scale", "sequential",
 ]
 
@@ -268,6 +268,16 @@ class Data:
     def values(self, *, run: str = "main") -> dict[str, Any]:
         """All values of a run."""
         return {name: entry["value"] for name, entry in self.json("results.json", run=run).items()}
+
+
+def blackboard(fig: Figure) -> Axes:
+    """Axes over the whole figure whose unit is an inch, with no frame."""
+    fig.set_layout_engine("none")
+    axes = fig.add_axes((0, 0, 1, 1))
+    width, height = fig.get_size_inches()
+    axes.set(xlim=(0, width), ylim=(0, height))
+    axes.axis("off")
+    return axes
 
 
 def arrow(
