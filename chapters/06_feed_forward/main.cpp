@@ -53,7 +53,7 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
     Table table(results, {{"around each sublayer", "<20"},
                           {"size", "10.2g"},
                           {"gradient", "10.2g"},
-                          {"alike", "10.2f", "{}_alike"},
+                          varying("alike", "10.2f", "{}_alike"),
                           {"size, weights x 3", "18.2g"}});
     const auto stack = [&](const char* what, const char* key, bool adds, NormAt norm) {
         const Tensor found = by_depth(depth, {adds, norm}, seed);
