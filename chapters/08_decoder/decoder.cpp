@@ -18,7 +18,24 @@ void DecoderLayer::collect(Parameters& list, const std::string& name) {
     ff.collect(list, name);
     norm3.collect(list, join_name(name, "norm3"));
 }
-// [layer: forward]
+// [layer: what is kept]
+namespace {
+
+/// `layer.forward`, which keeps in `kept` what its backward pass needs; null keeps nothing.
+template <class Layer, class... Kept>
+auto keeping(const Layer& layer, Kept*... kept) {
+    return [&layer, kept...](const auto&... inputs) { return layer.forward(inputs..., kept...); };
+}
+/// norm(x + f(x)), or x + f(norm(x)), for any sublayer f.
+auto keeping(const AddNorm& norm, AddNorm::Cache* kept) {
+    return [&norm, kept](const Tensor& x, const auto& f) {
+        const Tensor h = norm.before(x, kept);
+        return norm.after(x, f(h), kept);
+    };
+}
+
+}  // namespace
+// [layer: around its forward]
 Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                              const AttentionMask& cross_mask, Cache* cache,
                              AttentionWeights* weights) const {
@@ -27,21 +44,23 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Attent
     require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
             "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
             x.dim(2));
-    const auto self = [&](const Tensor& h) {
-        return self_attn.forward(h, h, h, self_mask, part(cache, &Cache::self_attn),
-                                 part(weights, &AttentionWeights::self));
-    };
-    const auto cross = [&](const Tensor& h) {
-        return cross_attn.forward(h, memory, memory, cross_mask, part(cache, &Cache::cross_attn),
-                                  part(weights, &AttentionWeights::cross));
-    };
-    return around(x, self, cross, cache);
+    const auto self =
+        keeping(self_attn, part(cache, &Cache::self_attn), part(weights, &AttentionWeights::self));
+    const auto cross = keeping(cross_attn, part(cache, &Cache::cross_attn),
+                               part(weights, &AttentionWeights::cross));
+    const auto feed_forward = keeping(ff, part(cache, &Cache::ff));
+    const auto add_norm1 = keeping(norm1, part(cache, &Cache::norm1));
+    const auto add_norm2 = keeping(norm2, part(cache, &Cache::norm2));
+    const auto add_norm3 = keeping(norm3, part(cache, &Cache::norm3));
+    // [layer: forward]
+    const Tensor x1 = add_norm1(x, [&](auto& h) { return self(h, h, h, self_mask); });
+    const Tensor x2 = add_norm2(x1, [&](auto& h) { return cross(h, memory, memory, cross_mask); });
+    return add_norm3(x2, feed_forward);
+    // [layer: after its forward]
 }
 // [layer: backward]
-// forward was:  h1 = before(x),   f1 = self_attn(h1, h1, h1),           x1 = after(x, f1),
-//               h2 = before(x1),  f2 = cross_attn(h2, memory, memory),  x2 = after(x1, f2),
-//               h3 = before(x2),  f3 = ff(h3),                          y  = after(x2, f3)
-// hence:        the same steps from last to first; memory was key and value, so its gradients add
+// forward was:  h1 = before(x),  f1 = self_attn(h1, h1, h1),  x1 = after(x, f1),  and so on
+// hence:        from last to first; memory was key and value, so its gradients add
 DecoderLayer::Gradients DecoderLayer::backward(const Tensor& dy, const Cache& cache) {
     auto [dx2, df3] = norm3.after_backward(dy, cache.norm3);
     dx2 = dx2 + norm3.before_backward(ff.backward(df3, cache.ff), cache.norm3);
@@ -81,8 +100,7 @@ Tensor Decoder::forward(const Tensor& x, const Tensor& memory, const AttentionMa
 }
 // [decoder: backward]
 // forward was:  y_0 = x,  y_{i+1} = layer_i(y_i, memory),  and with pre, a norm at the end
-// hence:        dy_i from dy_{i+1}, from the last layer to the first; each layer read memory, so
-//               dmemory is the sum of what the layers return
+// hence:        from the last layer to the first; each read memory, so their dmemory add
 Decoder::Gradients Decoder::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm ? norm->backward(dy, cache.norm) : dy;
     Tensor dmemory;

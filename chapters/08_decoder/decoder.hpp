@@ -42,11 +42,10 @@ public:
     Tensor forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                    const AttentionMask& cross_mask, Cache* cache = nullptr,
                    AttentionWeights* weights = nullptr) const;
-    /// Runs the layer around its two attention blocks: `self(h)` and `cross(h)` return what these
-    /// compute for the query `h`, `[B, Lt, d_model]`.
+    /// The layer with other attentions: `self(h)` and `cross(h)` return what these compute for the
+    /// query `h`, `[B, Lt, d_model]`.
     template <class Self, class Cross>
-    Tensor around(const Tensor& x, const Self& self, const Cross& cross,
-                  Cache* cache = nullptr) const;
+    Tensor around(const Tensor& x, const Self& self, const Cross& cross) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lt, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
@@ -60,19 +59,12 @@ public:
     FeedForward ff;
     AddNorm norm3;
 };
-// [layer: forward]
+// [layer: other attentions]
 template <class Self, class Cross>
-Tensor DecoderLayer::around(const Tensor& x, const Self& self, const Cross& cross,
-                            Cache* cache) const {
-    const Tensor h1 = norm1.before(x, part(cache, &Cache::norm1));           // [B, Lt, d_model]
-    const Tensor x1 = norm1.after(x, self(h1), part(cache, &Cache::norm1));  // [B, Lt, d_model]
-
-    const Tensor h2 = norm2.before(x1, part(cache, &Cache::norm2));
-    const Tensor x2 = norm2.after(x1, cross(h2), part(cache, &Cache::norm2));  // [B, Lt, d_model]
-
-    const Tensor h3 = norm3.before(x2, part(cache, &Cache::norm3));
-    const Tensor f3 = ff.forward(h3, part(cache, &Cache::ff));
-    return norm3.after(x2, f3, part(cache, &Cache::norm3));  // [B, Lt, d_model]
+Tensor DecoderLayer::around(const Tensor& x, const Self& self, const Cross& cross) const {
+    const Tensor x1 = norm1.after(x, self(norm1.before(x)));
+    const Tensor x2 = norm2.after(x1, cross(norm2.before(x1)));
+    return norm3.after(x2, ff.forward(norm3.before(x2)));
 }
 // [decoder]
 /// A stack of decoder layers, all of which look at the same encoder output.

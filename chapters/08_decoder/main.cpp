@@ -1,5 +1,7 @@
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/08_decoder/decoder.hpp"
@@ -14,19 +16,25 @@ const std::vector<std::string> source{"我", "有", "一", "个", "好", "朋", 
 const std::vector<std::string> english{"P",    "I",    "have", "a", "good", "friend",
                                        "zero", "girl", "boy",  "S", "E",    "."};
 const Ids source_ids({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
-const Ids input_ids({1, 7}, {9, 1, 2, 3, 4, 5, 11});    // S I have a good friend .
 const Ids target_ids({1, 7}, {1, 2, 3, 4, 5, 11, 10});  // I have a good friend . E
+constexpr std::int32_t start = 9;                       // S
 constexpr Index n_source = 8, n_target = 7;
-
-const std::string& word(const Ids& ids, Index position) {
-    return english[static_cast<std::size_t>(ids(0, position))];
-}
 
 std::vector<std::string> words_of(const Ids& ids) {
     std::vector<std::string> words;
-    for (Index t = 0; t < ids.dim(1); ++t) words.push_back(word(ids, t));
+    for (std::int32_t id : ids.values()) words.push_back(english[static_cast<std::size_t>(id)]);
     return words;
 }
+// [shift]
+/// What the decoder reads: the start symbol, then all that it must say but the last word.
+Ids shifted(const Ids& target) {
+    Ids input = target.clone();
+    input(0, 0) = start;
+    for (Index t = 1; t < target.dim(1); ++t) input(0, t) = target(0, t - 1);
+    return input;
+}
+// [input]
+const Ids input_ids = shifted(target_ids);  // S I have a good friend .
 
 // [translator]
 /// Everything between the toy's ids and the decoder's output, with random weights.
@@ -52,16 +60,6 @@ struct Translator {
         return target_positions.forward(target_words.forward(ids));
     }
 };
-// [parameters]
-/// How many parameters a layer's attention blocks and its feed-forward network have, for the
-/// figure.
-void keep_sizes(DecoderLayer& layer, Results& results) {
-    const auto set = [&](const char* name, auto& part) {
-        results.set(name, count_elements(parameters_of(part)));
-    };
-    set("toy_attention", layer.self_attn);
-    set("toy_ff", layer.ff);
-}
 // [masks and changes]
 Ids with_word(const Ids& ids, Index position, std::int32_t id) {
     Ids changed = ids.clone();
@@ -94,17 +92,17 @@ Tensor influence(const Translator& model, const Tensor& memory, const Ids& ids,
     return table;
 }
 
-void show_influence(const Tensor& table, Results& results) {
-    section("Changing one word of the decoder's input");
+/// A line says how far each row moves when the word at its beginning is replaced.
+void show_moved(const char* title, const Tensor& table, const std::vector<std::string>& replaced) {
+    section(title);
     fmt::print("{:>10}{:>8}\n", "changed", fmt::join(words_of(input_ids), ""));
-    for (Index j = 0; j < n_target; ++j) {
-        fmt::print("{:>10}", word(input_ids, j));
-        for (Real x : table.rows(j, j + 1).values())
-            fmt::print("{:>8}", x == 0 ? "=" : fmt::format("{:.3f}", x));
+    for (std::size_t j = 0; j < replaced.size(); ++j) {
+        fmt::print("{:>10}", replaced[j]);
+        const auto row = static_cast<Index>(j);
+        for (Real x : table.rows(row, row + 1).values())
+            fmt::print("{:>8}", x == 0 ? "=" : fmt::format("{:.2f}", x));
         fmt::print("\n");
     }
-    results.array("influence", table);
-    results.set("own_least", matrix(table).diagonal().minCoeff());
 }
 // [leaks]
 /// How many rows depend on the word that they must say. In the decoder's input, that word comes
@@ -123,53 +121,44 @@ void keep_leaks(const Translator& model, const Tensor& memory, const Tensor& rig
     results.set("leaks_not_shifted", count_leaks(not_shifted, 0));
     results.set("leaks_not_hidden", count_leaks(not_hidden, 1));
 }
+// [passes]
+/// The largest difference between a row of the one pass over all words and the last row of the pass
+/// over the words up to it.
+double compare_passes(const Translator& model, const Tensor& memory) {
+    const Tensor once = decode(model, input_ids, memory, self_mask_of(input_ids));
+    double worst = 0;
+    for (Index n = 1; n <= n_target; ++n) {
+        Ids prefix({1, n});
+        std::copy_n(input_ids.data(), n, prefix.data());
+        const Tensor y = decode(model, prefix, memory, self_mask_of(prefix));
+        const auto difference = matrix(once).row(n - 1) - matrix(y).row(n - 1);
+        worst = std::max<double>(worst, difference.cwiseAbs().maxCoeff());
+    }
+    return worst;
+}
 // [source]
-void keep_source(const Translator& model, const Tensor& memory, Results& results) {
+/// Row j says how far each row of the decoder moves when we put 女 in the place of word j of the
+/// source. The mask is that of the unchanged sentence.
+Tensor source_influence(const Translator& model, const Tensor& memory) {
     const AttentionMask mask = self_mask_of(input_ids);
     const Tensor y = decode(model, input_ids, memory, mask);
-    Tensor rows({n_source, n_target});  // row j: how far each row moves with word j of the source
+    Tensor rows({n_source, n_target});
     for (Index j = 0; j < n_source; ++j) {
-        // 女 takes the place of word j; the mask is that of the unchanged sentence
         const Tensor other = model.memory(with_word(source_ids, j, 9), hide_pads(source_ids));
         matrix(rows).row(j) = moved(y, decode(model, input_ids, other, mask));
     }
-    results.array("source_influence", rows);
-    results.set("source_largest", matrix(rows).maxCoeff());
+    return rows;
 }
 // [weights]
+/// How much of a row's weight P gets in layer 1, if it is hidden and if it is not.
 void keep_weights(const Translator& model, const Tensor& memory, Results& results) {
     std::vector<Decoder::AttentionWeights> masked, unmasked;
     const Tensor x = model.vectors(input_ids);
     const AttentionMask mask = self_mask_of(input_ids);
     model.decoder.forward(x, memory, mask, hide_pads(source_ids), nullptr, &masked);
     model.decoder.forward(x, memory, mask, {}, nullptr, &unmasked);
-    const auto& [self, cross] = masked[0];
-    results.set("on_pad", matrix(cross).rightCols(1).maxCoeff());
+    results.set("on_pad", matrix(masked[0].cross).rightCols(1).maxCoeff());
     results.set("on_pad_unmasked", matrix(unmasked[0].cross).rightCols(1).maxCoeff());
-    results.array("self", self.reshape({8, n_target, n_target}));
-    results.array("cross", cross.reshape({8, n_target, n_source}));
-}
-// [backward]
-/// Sends a random gradient back through the decoder, and keeps the size of what reaches the
-/// encoder's output.
-void keep_backward(Translator& model, const Tensor& memory, Random& random, Results& results) {
-    const Tensor x = model.vectors(input_ids);
-    Decoder::Cache cache;
-    model.decoder.forward(x, memory, self_mask_of(input_ids), hide_pads(source_ids), &cache);
-    Tensor dx = normal(x.shape(), random.stream()), sum = Tensor::zeros(memory.shape());
-    const auto n_layers = static_cast<Index>(model.decoder.layers.size());
-    Tensor norms({n_layers, 2});
-    for (Index i = n_layers; i-- > 0;) {
-        const auto at = static_cast<std::size_t>(i);
-        const Decoder::Gradients d = model.decoder.layers[at].backward(dx, cache.layers[at]);
-        dx = d.dx;
-        sum += d.dmemory;
-        norms(i, 0) = matrix(d.dmemory).norm();
-        norms(i, 1) = matrix(sum).norm();
-        results.set(fmt::format("dmemory_{}", i), norms(i, 0));
-    }
-    results.array("dmemory", norms);
-    results.set("dmemory_sum_0", norms(0, 1));
 }
 
 }  // namespace
@@ -184,13 +173,16 @@ int main(int argc, char** argv) {
         Translator model(n_layers, random);
         const Tensor memory = model.memory(source_ids, hide_pads(source_ids));  // [1, 8, 512]
         const Tensor table = influence(model, memory, input_ids, self_mask_of(input_ids));
-        show_influence(table, results);
+        show_moved("Changing one word of the decoder's input", table, words_of(input_ids));
+        results.set("own_least", matrix(table).diagonal().minCoeff());
         keep_leaks(model, memory, table, results);
-        keep_source(model, memory, results);
+        results.set_varying("passes_worst", compare_passes(model, memory));
+        const Tensor by_source = source_influence(model, memory);
+        show_moved("Changing one word of the source", by_source, source);
+        results.set("source_largest", matrix(by_source).maxCoeff());
         keep_weights(model, memory, results);
-        keep_backward(model, memory, random, results);
-        keep_sizes(model.decoder.layers[0], results);
         results.set("source", fmt::format("{}", fmt::join(source, " ")));
         results.set("input", fmt::format("{}", fmt::join(words_of(input_ids), " ")));
+        results.set("target", fmt::format("{}", fmt::join(words_of(target_ids), " ")));
     });
 }
