@@ -86,6 +86,8 @@ def shift(data: Data, fig: Figure) -> None:
         y = bottom + box - 0.19 - i * 0.315
         axes.text(x + 0.25, y + 0.02, word, ha="center", va="center", fontsize=10)
         axes.text(x + 0.25, y - 0.12, gloss, ha="center", va="center", fontsize=6.3, color=muted())
+    for text, at in (("written", (left - 0.02, row[1] - 0.1)), ("source", (x - 0.34, row[1] + 0.4))):
+        axes.text(*at, text, ha="center", va="center", fontsize=8.5, color="C2", style="italic")
     for dy in (0.25, 0, -0.25):
         look(axes, (x - 0.02, row[1] + dy), (row[0] + 0.16, row[1] + dy / 5), "C2", 1.4)
 
