@@ -3,20 +3,10 @@
 import numpy as np
 from glosses import glossed
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
 
 WORDS = ["好", "朋", "友"]
 COLORS = ["C0", "C5", "C2"]  # of the three words
-
-
-def blackboard(fig: Figure) -> Axes:
-    """Axes over the whole figure whose unit is an inch, with no frame."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes
 
 
 def plus(axes: Axes, x: float, y: float, color: str, radius: float = 0.1) -> None:

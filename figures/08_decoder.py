@@ -2,19 +2,9 @@
 
 from glosses import pieces
 from matplotlib.patches import Circle, FancyBboxPatch
-from style import Axes, Data, Figure, arrow, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
 
 WIDE, HIGH, PITCH = 0.42, 0.3, 0.46  # of a word's card, in inches
-
-
-def blackboard(fig: Figure) -> tuple[Axes, float]:
-    """Axes over the whole figure whose unit is an inch, with no frame; and the figure's height."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes, height
 
 
 def card(axes: Axes, x: float, y: float, word: str, color: str = "none", *, said: bool = False,
@@ -61,7 +51,8 @@ def shift(data: Data, fig: Figure) -> None:
     """The row that must say "a": with its own answer below it, beside it, and with neither in sight."""
     target = data.value("target").split()
     shifted = data.value("input").split()
-    axes, height = blackboard(fig)
+    axes = blackboard(fig)
+    height = axes.get_ylim()[1]
     small = narrow()
     for n, (title, reads, seen, count) in enumerate((
         ("no shift", target, 3, "leaks_not_shifted"),
@@ -96,7 +87,8 @@ def shift(data: Data, fig: Figure) -> None:
 def passes(data: Data, fig: Figure) -> None:
     """Seven passes of a decoder that writes, and the one pass in which it learns."""
     reads, says = data.value("input").split(), data.value("target").split()
-    axes, height = blackboard(fig)
+    axes = blackboard(fig)
+    height = axes.get_ylim()[1]
     step, pitch, wide, size = 0.34, 0.425, 0.385, 8
     for learns in (False, True):
         left = 0.26 if narrow() or not learns else 4.05

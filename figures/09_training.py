@@ -1,18 +1,10 @@
 """Figures of chapter 9."""
 
+from __future__ import annotations
+
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, figure, glossed, ink, muted, narrow, panels, sequential
-
-
-def blackboard(fig: Figure) -> tuple[Axes, float, float]:
-    """Axes over the whole figure whose unit is an inch, with no frame; and their size."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes, width, height
+from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper, sequential
 
 
 def box(axes: Axes, left: float, bottom: float, width: float, height: float, edge: str | None = None, fill: str = "none") -> None:
@@ -27,7 +19,8 @@ def idea(data: Data, fig: Figure) -> None:
     words, right, small = ["P", "I", "have", "friend"], 1, narrow()
     names = ("logits_before", "logits_after", "p_before", "p_after")
     z, moved, p, later = (data.array(name, run="first").reshape(-1) for name in names)
-    axes, wide, high = blackboard(fig)
+    axes = blackboard(fig)
+    wide, high = fig.get_size_inches()
     size = 7.4 if small else 9.5
     w, h = (1.68, 1.9) if small else (3.2, 1.93)
     left = 0.05 if small else 0.1
@@ -105,7 +98,8 @@ def flow(data: Data, fig: Figure) -> None:
     source, target = "我 有 一 个 好 朋 友 P".split(), "S I have a good friend . E".split()
     n, m, d, words = len(source), len(target) - 1, data.value("d_model", run="first"), data.value("target_words", run="first")
     small = narrow()
-    axes, _, high = blackboard(fig)
+    axes = blackboard(fig)
+    high = axes.get_ylim()[1]
     size, wide, tall, beside = (7.4, 1.05, 0.4, 0.14) if small else (9.5, 1.9, 0.4, 0.25)
     lanes = (0.66, 2.55) if small else (1.75, 5.0)
     rows = [high - down * (1.1 if small else 1) for down in (0.3, 1.1, 2.0, 2.9, 3.75)]
@@ -149,49 +143,65 @@ def flow(data: Data, fig: Figure) -> None:
     write(edge, 0.14, "up, orange: gradients", "C1", "right")
 
 
-@figure("losses", width=7.6, height=3.6, narrow=(3.7, 6.4))
-def losses(data: Data, fig: Figure) -> None:
-    axes = panels(fig, 2)
-    toy = (
-        ("main", "SGD, 1e-3, momentum 0.99", "C0", "-"),
-        ("adam_small", "Adam, 1e-4", "C2", "--"),
-        ("adam_middle", "Adam, 3e-4", "C5", "-."),
-        ("adam_large", "Adam, 1e-3", "C1", ":"),
-    )
-    for run, label, color, line in toy:
-        loss = data.array("losses", run=run)
-        axes[0].semilogy(np.arange(1, len(loss) + 1), loss, line, color=color, label=label)
-    axes[0].set_xlabel("step, the toy")
-    axes[0].set_ylabel("loss")
-    axes[0].set_ylim(top=1000)  # room for the legend
-    for run, label, color, line in (
-        ("grammar_sgd", "SGD, 1e-3, momentum 0.99", "C0", "-"),
-        ("grammar", "Adam, 1e-3, warm-up", "C2", "--"),
+@figure("valley", width=7.6, height=4.3, narrow=(3.7, 5.2))
+def valley(data: Data, fig: Figure) -> None:
+    """A valley from above, steep across and flat along, and two ways down."""
+    axes = fig.subplots(2, 1)
+    a, b = np.meshgrid(np.linspace(-1.6, 11.4, 260), np.linspace(-1.75, 1.75, 120))
+    loss = (a**2 + 20 * b**2) / 2
+    said = ("SGD: one rate for both weights", "Adam: each weight by its gradient's usual size")
+    for ax, name, color, text in zip(axes, ("sgd", "adam"), ("C1", "C2"), said, strict=True):
+        ax.contourf(a, b, loss, levels=[0, 1, 4, 10, 20, 35, 60, 120], cmap=sequential(), alpha=0.55, vmax=150)
+        ax.contour(a, b, loss, levels=[1, 4, 10, 20, 35, 60], colors=muted(), linewidths=0.5)
+        path = data.array(f"valley_{name}")[:, :12]
+        for start, end in zip(path.T[:-1], path.T[1:], strict=True):
+            arrow(ax, tuple(start), tuple(end), color, 1.5)
+        ax.plot(*path[:, 0], "o", color=ink(), zorder=4)
+        ax.plot(0, 0, "*", color=ink(), markersize=11, zorder=4)
+        ax.text(10.25, 1.05, "start", ha="left", va="bottom", fontsize=9)
+        ax.text(0, 0.3, "bottom", ha="center", va="bottom", fontsize=9)
+        ax.text(
+            11.2, -1.48, text, ha="right", va="center", fontsize=8 if narrow() else 10, color=color,
+            bbox={"boxstyle": "round,pad=0.2", "facecolor": paper(), "edgecolor": "none", "alpha": 0.8},
+        )
+        ax.set(xlim=(-1.6, 11.4), ylim=(-1.75, 1.75), yticks=(-1, 0, 1), ylabel="steep  $b$")
+    axes[1].set_xlabel("flat  $a$")
+
+
+def spread(ax: Axes, x: np.ndarray, many: np.ndarray, label: str, color: str, line: str) -> None:
+    """The median of five seeds, and a band from the least to the most. @param many  [x, seed]"""
+    ax.fill_between(x, many.min(1), many.max(1), color=color, alpha=0.2, linewidth=0)
+    ax.plot(x, np.median(many, 1), line, color=color, marker="o", label=label)
+    ax.plot(np.repeat(x, many.shape[1]), many.ravel(), ".", color=color, markersize=3, alpha=0.8)
+
+
+@figure("sweep", width=7.0, height=3.8, narrow=(3.7, 4.2))
+def sweep(data: Data, fig: Figure) -> None:
+    ax = fig.subplots()
+    for kind, label, color, line in (
+        ("adam", "Adam", "C2", "--"),
+        ("warm", "Adam, warm-up", "C3", "-."),
+        ("sgd", "SGD, momentum 0.99", "C0", "-"),
     ):
-        loss = data.array("losses", run=run)
-        axes[1].plot(np.arange(1, len(loss) + 1), loss, line, color=color, label=label)
-    floor = data.value("smallest_loss", run="grammar")
-    axes[1].axhline(floor, color=muted(), linestyle=":", label="entropy of the targets")
-    axes[1].set_xlabel("step, the grammar corpus")
-    axes[1].set_ylim(bottom=0)
-    if narrow():
-        axes[1].set_ylabel("loss")
-    for ax in axes:
-        ax.grid()
-        ax.legend()
+        rates = data.array(f"{kind}_rates", run="sweep")
+        spread(ax, rates, data.array(f"{kind}_losses", run="sweep"), label, color, line)
+    ax.set(xscale="log", yscale="log", xlabel="learning rate", ylabel="loss after 60 steps")
+    ax.grid()
+    ax.legend()
 
 
 @figure("warmup", width=7.6, height=3.2, narrow=(3.7, 5.6))
 def warmup(data: Data, fig: Figure) -> None:
     axes = panels(fig, 2)
-    for run, label, color, line in (
-        ("adam_middle", "constant", "C5", "-."),
-        ("adam_warm", "warm-up", "C3", "-"),
-    ):
-        rate, loss = data.array("rates", run=run), data.array("losses", run=run)
-        step = np.arange(1, len(rate) + 1)
-        axes[0].plot(step, rate * 1e4, line, color=color, label=label)
-        axes[1].semilogy(step, loss, line, color=color, label=label)
+    for kind, label, color, line in (("adam", "constant", "C2", "--"), ("warm", "warm-up", "C3", "-")):
+        rates, curves, schedule = (
+            data.array(f"{kind}_{what}", run="sweep") for what in ("rates", "curves", "schedule")
+        )
+        chosen = np.argmin(np.abs(rates - 3e-4))
+        curves, step = curves[chosen], np.arange(1, curves.shape[2] + 1)  # [seed, step]
+        axes[0].plot(step, 1e4 * schedule[chosen], line, color=color, label=label)
+        axes[1].fill_between(step, curves.min(0), curves.max(0), color=color, alpha=0.2, linewidth=0)
+        axes[1].semilogy(step, np.median(curves, 0), line, color=color, label=label)
     axes[0].set_ylabel("learning rate, in 1e-4")
     axes[0].set_ylim(bottom=0)
     axes[1].set_ylabel("loss")

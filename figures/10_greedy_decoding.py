@@ -4,22 +4,12 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels, scale
+from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, heat, ink, muted, narrow, panels, scale
 
 
 # On the blackboard -----------------------------------------------------------------------------------
 
 WORDS = ["S", "I", "have", "a", "good", "friend", ".", "E"]
-
-
-def blackboard(fig: Figure) -> tuple[Axes, float]:
-    """Axes over the whole figure whose unit is an inch, with no frame, and how high they are."""
-    fig.set_layout_engine("none")
-    axes = fig.add_axes((0, 0, 1, 1))
-    width, height = fig.get_size_inches()
-    axes.set(xlim=(0, width), ylim=(0, height))
-    axes.axis("off")
-    return axes, height
 
 
 def write(axes: Axes, x: float, y: float, text: str, size: float, ha: str = "center", color: str | None = None, va: str = "center") -> None:
@@ -39,7 +29,8 @@ def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str = ""
 def loop(data: Data, fig: Figure) -> None:
     """Seven passes: each word that is said drops into what the next pass reads."""
     small = narrow()
-    axes, top = blackboard(fig)
+    axes = blackboard(fig)
+    top = axes.get_ylim()[1]
     left, pitch, wide, high, step, size = (0.55, 0.415, 0.36, 0.26, 0.43, 7.6) if small else (1.0, 0.86, 0.66, 0.29, 0.46, 10)
     line, source = 0.2 if small else 0.36, glossed(data.value("first_source").split()[:7])
     source_pitch = pitch if small else 0.62
@@ -73,7 +64,8 @@ def branch(axes: Axes, start: tuple[float, float], end: tuple[float, float], p: 
 def tree(data: Data, fig: Figure) -> None:
     """Two words, five sentences: greedy decoding takes the thicker branch first."""
     small = narrow()
-    axes, top = blackboard(fig)
+    axes = blackboard(fig)
+    top = axes.get_ylim()[1]
     at = (0.25, 1.15, 2.4, 3.05) if small else (0.5, 2.2, 4.2, 5.1)
     start, size, half = (at[0], top / 2), 8.5 if small else 10, 0.5 if small else 0.6
     branches = (("many", 0.6, 0.75, "C1", (("thanks", 0.4, "C1"), ("kind", 0.3, None), ("happy", 0.3, None))),
@@ -99,7 +91,8 @@ def tree(data: Data, fig: Figure) -> None:
 def company(data: Data, fig: Figure) -> None:
     """Which counts training shows with which nouns: three pairs, and the grammar."""
     small = narrow()
-    axes, top = blackboard(fig)
+    axes = blackboard(fig)
+    top = axes.get_ylim()[1]
     counts = {"一": "一 个\none", "零": "零 个\nzero", "两": "两 个\ntwo"}
     nouns = {"好": "好朋友\ngood\nfriend", "女": "女朋友\ngirl\nfriend", "男": "男朋友\nboy\nfriend", "朋": "朋友\nfriend",
              "老": "老师\nteacher", "学": "学生\nstudent", "孩": "孩子\nchild"}
@@ -135,7 +128,8 @@ def looks(data: Data, fig: Figure) -> None:
 def kept(data: Data, fig: Figure) -> None:
     """Which rows seven passes send through the decoder, without the cache and with it."""
     small = narrow()
-    axes, top = blackboard(fig)
+    axes = blackboard(fig)
+    top = axes.get_ylim()[1]
     wide, high, size = (0.41, 0.29, 7.6) if small else (0.45, 0.29, 8.2)
     places = ((0.62, top - 0.5), (0.62, top - 3.27)) if small else ((0.62, top - 0.5), (4.4, top - 0.5))
     titles = ("no cache: 28 rows", "with a cache: 7 rows")

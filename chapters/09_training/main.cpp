@@ -6,6 +6,7 @@
 #include "chapters/09_training/first.hpp"
 #include "chapters/09_training/loop/train_with_output.hpp"
 #include "chapters/09_training/model/checkpoint.hpp"
+#include "chapters/09_training/sweep.hpp"
 #include "chapters/09_training/systems.hpp"
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
@@ -15,32 +16,6 @@
 using namespace abh;
 
 namespace {
-// [optimizers by hand]
-std::string digits(std::span<const Real> row) {
-    std::string text;
-    for (Real x : row) text += fmt::format("{:8.3f}", x);
-    return text;
-}
-
-/// Prints five steps down w^2 / 2, whose gradient is w, from w = 1 with learning rate 0.1.
-void show_optimizers() {
-    const auto path = [](auto make) {
-        Parameter w(Tensor::full({1}, 1));
-        auto optimizer = make(Parameters{{"w", &w}});
-        Tensor values = Tensor::full({6}, 1);
-        for (Index step = 1; step <= 5; ++step) {
-            w.grad()(0) = w.value(0);
-            optimizer.step(Real(0.1));
-            values(step) = w.value(0);
-        }
-        return digits(values.values());
-    };
-    fmt::print("sgd          {}\n", path([](const Parameters& p) { return Sgd(p, 0); }));
-    fmt::print("momentum 0.9 {}\n", path([](const Parameters& p) { return Sgd(p, Real(0.9)); }));
-    fmt::print("adam         {}\n", path([](const Parameters& p) { return Adam(p); }));
-    fmt::print("adamw 0.5    {}\n",
-               path([](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.5)}); }));
-}
 // [a batch]
 void show_batch(const Corpus& corpus) {
     const Batch batch = make_batch(corpus, std::span(corpus.train).first(1));
@@ -140,6 +115,7 @@ int main(int argc, char** argv) {
     const Options systems = options.command("systems", "the systems of the four source texts");
     const Options first = options.command("first", "a step by hand, and a first training");
     const Options cost = options.command("cost", "what a step of Adam, the loss and pads cost");
+    const Options sweep = options.command("sweep", "SGD and Adam on the toy at several rates");
     options.add("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     options.flag("--no-checkpoint", no_checkpoint, "write no checkpoint").excludes("--checkpoint");
 
@@ -169,6 +145,7 @@ int main(int argc, char** argv) {
             return show_systems(on_cuda() ? "cuda" : "cpu", program.seed(), results);
         if (first.chosen()) return show_first_training(program.seed(), results);
         if (cost.chosen()) return show_training_cost(program.seed(), results);
+        if (sweep.chosen()) return show_sweep(results);
         std::optional<TransformerOptions> chosen;  // none: the one that fits the corpus
         if (!preset_name.empty()) chosen = preset(preset_name);
         if (!config.empty()) chosen = read_config(config);
@@ -181,7 +158,7 @@ int main(int argc, char** argv) {
         require_apart(checkpoint, {data, config, program.trace()});
 
         section("Optimizers by hand");
-        show_optimizers();
+        show_optimizers(results);
         section("A pair as the model sees it");
         show_batch(task.corpus);
         if (task.corpus.train.size() <= 3) {

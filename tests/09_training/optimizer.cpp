@@ -2,9 +2,11 @@
 #include "chapters/09_training/optimizer/optimizer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "lib/fast/gradient.hpp"
@@ -14,24 +16,32 @@
 
 using namespace abh;
 
-TEST_CASE("down a parabola the optimizers take the steps of the table") {
-    const auto path = [](auto make, std::initializer_list<double> table) {
-        Parameter w(Tensor({1}, {1}));
-        auto optimizer = make(Parameters{{"w", &w}});
-        for (const double expected : table) {
-            const Real slope = w.grad()(0) = w.value(0);  // of w^2 / 2
-            optimizer.step(Real(0.1));
-            CHECK(w.grad()(0) == slope);
-            CHECK(w.value(0) == Approx(expected).margin(0.0006));
+TEST_CASE("down a valley the optimizers take the steps of the table") {
+    const auto go = [](Real rate, auto make, std::initializer_list<std::array<double, 2>> table) {
+        for (const Real times : {1, 1000}) {  // the loss, and a thousand times the loss
+            if (times > 1 && !std::is_same_v<decltype(make(Parameters{})), Adam>) continue;
+            Parameter w(Tensor({2}, {10, 1}));
+            auto optimizer = make(Parameters{{"w", &w}});
+            for (const auto& [a, b] : table) {
+                w.grad()(0) = times * w.value(0);
+                const Real slope = w.grad()(1) = times * 20 * w.value(1);
+                optimizer.step(rate);
+                CHECK(w.grad()(1) == slope);
+                CHECK(w.value(0) == Approx(a).margin(0.0006));
+                CHECK(w.value(1) == Approx(b).margin(0.0006));
+            }
         }
     };
-    path([](const Parameters& p) { return Sgd(p, 0); }, {0.9, 0.81, 0.729, 0.656, 0.590});
-    path([](const Parameters& p) { return Sgd(p, Real(0.9)); },
-         {0.9, 0.9 - 0.18, 0.72 - 0.234, 0.227, -0.029});
-    path([](const Parameters& p) { return Adam(p); },
-         {0.9, 0.8, 0.702, 0.604, 0.604 - 0.1 * 0.780 / 0.813});
-    path([](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.5)}); },
-         {0.85, 0.708, 0.575, 0.451, 0.335});
+    go(Real(0.1), [](const Parameters& p) { return Sgd(p, 0); },
+       {{9, -1}, {8.1, 1}, {7.29, -1}, {6.561, 1}});
+    go(Real(0.02), [](const Parameters& p) { return Sgd(p, Real(0.9)); },
+       {{9.8, 0.6}, {9.8 - 0.02 * (9 + 9.8), 0.6 - 0.02 * (18 + 12)}});
+    go(Real(0.4), [](const Parameters& p) { return Adam(p, {.beta1 = 0, .beta2 = 0}); },
+       {{9.6, 0.6}, {9.2, 0.2}, {8.8, -0.2}, {8.4, 0.2}});
+    go(1, [](const Parameters& p) { return Adam(p); },
+       {{9, 0}, {9 - 9.474 / 9.513, -9.474 / 14.139}});
+    go(1, [](const Parameters& p) { return Adam(p, {.weight_decay = Real(0.01)}); },
+       {{8.9, -0.01}});
 }
 
 TEST_CASE("adamw shrinks a weight without a gradient, and adam leaves it alone") {

@@ -65,8 +65,6 @@ void Trainer::begin() {
     zero_grad(parameters_);
 }
 
-// forward was:  loss = sum over all target words of the step / n_targets
-// hence:        each part adds its share to the gradients, which are set to zero once
 double Trainer::add_part(const Batch& batch, Index n_targets, Index part) {
     model_.random().begin_part(part);  // dropout drops other elements in each part
     const Tensor y = model_.forward(batch.source, batch.target_in, &cache_);  // [B, Lt, d_model]
@@ -80,7 +78,7 @@ void Trainer::update(Real learning_rate) {
     optimizer_->step(learning_rate);
     model_.random().next_step();
 }
-
+// [step: whole]
 double Trainer::step(const Batch& batch, Real learning_rate) {
     begin();
     const double loss = add_part(batch, batch.n_targets, 0);

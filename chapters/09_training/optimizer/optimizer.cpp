@@ -70,27 +70,11 @@ std::vector<NamedTensor> Adam::memory() const {
     return list;
 }
 // [sgd]
-void Sgd::move(std::size_t i, Real learning_rate) {
-    sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
-}
-
-void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
-    Ways{"sgd", plain::sgd_step, fast::sgd_step, cuda::sgd_step}(w, v, momentum, learning_rate);
-}
-
 void plain::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
     vector(v) = momentum * vector(v) + vector(w.grad());
     vector(w.value) -= learning_rate * vector(v);
 }
 // [adam]
-void Adam::move(std::size_t i, Real learning_rate) {
-    adam_step(*parameters_[i].parameter, mean_[i], square_[i], {options_, learning_rate, steps_});
-}
-
-void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
-    Ways{"adam", plain::adam_step, fast::adam_step, cuda::adam_step}(w, m, v, adam);
-}
-
 void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
     const auto [b1, b2, eps, weight_decay] = adam.options;
     const Real bias1 = 1 - std::pow(b1, static_cast<Real>(adam.step));
@@ -101,6 +85,22 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
     vector(w.value) *= 1 - adam.learning_rate * weight_decay;
     vector(w.value).array() -= adam.learning_rate * (vector(m).array() / bias1) /
                                ((vector(v).array() / bias2).sqrt() + eps);
+}
+// [which way]
+void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
+    Ways{"sgd", plain::sgd_step, fast::sgd_step, cuda::sgd_step}(w, v, momentum, learning_rate);
+}
+
+void adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
+    Ways{"adam", plain::adam_step, fast::adam_step, cuda::adam_step}(w, m, v, adam);
+}
+
+void Sgd::move(std::size_t i, Real learning_rate) {
+    sgd_step(*parameters_[i].parameter, velocity_[i], momentum_, learning_rate);
+}
+
+void Adam::move(std::size_t i, Real learning_rate) {
+    adam_step(*parameters_[i].parameter, mean_[i], square_[i], {options_, learning_rate, steps_});
 }
 // [lists]
 void Sgd::move_all(Real learning_rate) {
