@@ -210,18 +210,6 @@ def inside_order(data: Data, fig: Figure) -> None:
         axes.tick_params(labelsize=7.5)
 
 
-@figure("inside_self", width=4.6, height=3.6, narrow=(3.6, 3.2))
-def inside_self(data: Data, fig: Figure) -> None:
-    weights = data.array("self", run="inside")[0].mean(axis=0)  # over heads
-    reads = ["S", *words_of(data, "says")[:-1]]
-    axes = fig.subplots()
-    heat(axes, weights, rows=reads, columns=reads, numbers="{:.2f}", low=0, high=1, top=True)
-    if narrow():
-        axes.tick_params(axis="x", labelsize=7)
-    axes.set_ylabel("the word that looks")
-    axes.set_xlabel("at this word")
-
-
 @figure("inside_cross", width=5.2, height=3.6, narrow=(3.7, 3.4))
 def inside_cross(data: Data, fig: Figure) -> None:
     weights = data.array("cross", run="inside")[0].mean(axis=0)
@@ -264,20 +252,6 @@ def inside_units(data: Data, fig: Figure) -> None:
         axes.set_aspect("auto")
         axes.tick_params(labelsize=6.5)
         axes.tick_params(axis="x", labelrotation=90)
-
-
-@figure("inside_uses", width=5.2, height=2.9, narrow=(3.6, 2.9))
-def inside_uses(data: Data, fig: Figure) -> None:
-    uses = data.array("uses", run="inside")  # [layers + 1, 3]
-    axes = fig.subplots()
-    kinds = ("old and old", "teacher and teacher", "old and teacher")
-    for column, (label, marker, line) in enumerate(zip(kinds, "os^", ("--", ":", "-"), strict=True)):
-        axes.plot(range(len(uses)), uses[:, column], marker=marker, linestyle=line, label=label)
-    axes.set_xticks(range(len(uses)))
-    axes.set_xlabel("after layer (0: word and position)")
-    axes.set_ylabel("cosine of two 老 (old)")
-    axes.grid()
-    axes.legend(loc="lower left")
 
 
 @figure("inside_lens", width=6.0, height=2.0, narrow=(3.7, 1.7))

@@ -17,18 +17,6 @@ double cosine(const Tensor& a, const Tensor& b) {
     return dot(a, b) / std::sqrt(dot(a, a) * dot(b, b));
 }
 
-Tensor row(const Tensor& vectors, Index i) {
-    return vectors.reshape({vectors.dim(1), vectors.dim(2)}).rows(i, i + 1);
-}
-
-/// The vectors of the sentence before the encoder's first layer and after each layer.
-Vectors encoder_vectors(const Transformer& model, const Ids& src) {
-    Vectors x = {model.src_positions.forward(model.src_embed.forward(src))};
-    for (const EncoderLayer& layer : model.encoder.layers)
-        x.push_back(layer.forward(x.back(), model.source_mask(src, src)));
-    return x;
-}
-
 /// The vectors of the start symbol and the words said, before the decoder's first layer and after
 /// each layer.
 Vectors decoder_vectors(const Transformer& model, const Ids& src, const Ids& tgt) {
@@ -109,7 +97,8 @@ void keep_units(const GreedyTranslator& translator, const Corpus& corpus, Result
     Index on = 0, all = 0;
     for (const SentencePair& pair : corpus.held_out) {
         const Ids src = translator.ids(pair.source);
-        const Tensor x = encoder_vectors(model, src).front(), h1 = layer.norm1.before(x);
+        const Tensor x = model.src_positions.forward(model.src_embed.forward(src));
+        const Tensor h1 = layer.norm1.before(x);
         const Tensor f1 = layer.self_attn.forward(h1, h1, h1, model.source_mask(src, src));
         FeedForward::Cache cache;  // of this part alone: a cache turns dropout on elsewhere
         layer.ff.forward(layer.norm2.before(layer.norm1.after(x, f1)), &cache);
@@ -131,40 +120,6 @@ void keep_units(const GreedyTranslator& translator, const Corpus& corpus, Result
     results.array("units", sums);
     results.set("source_words", join_words(words.words()));
     results.set_varying("units_on", static_cast<double>(on) / static_cast<double>(all));
-}
-// [uses]
-/// 老 is "old" in 老 朋 友 and the first half of "teacher" in 老 师. How alike are its vectors, in
-/// the two uses and within one, before the first layer and after each?
-void keep_uses(const GreedyTranslator& translator, const Corpus& corpus, Results& results) {
-    const Transformer& model = translator.checkpoint.model;
-    std::vector<Vectors> old, teacher;  // rows of 老
-    for (const SentencePair& pair : corpus.held_out)
-        for (std::size_t i = 0; i + 1 < pair.source.size(); ++i) {
-            // in the grammar's first part, each use that is held out has a verb of its own
-            if (pair.source[i] != "老" || std::ranges::count(pair.source, "这") == 0) continue;
-            Vectors vectors = encoder_vectors(model, translator.ids(pair.source));
-            for (Tensor& x : vectors) x = row(x, static_cast<Index>(i)).clone();
-            (pair.source[i + 1] == "师" ? teacher : old).push_back(std::move(vectors));
-        }
-    const auto mean = [](const auto& a, const auto& b, std::size_t layer) {
-        double sum = 0;
-        Index pairs = 0;
-        for (const Vectors& x : a)
-            for (const Vectors& y : b)
-                if (&x != &y) sum += cosine(x[layer], y[layer]), ++pairs;
-        return sum / static_cast<double>(std::max<Index>(1, pairs));
-    };
-    const Index layers = static_cast<Index>(model.encoder.layers.size()) + 1;
-    Tensor uses({layers, 3});
-    for (Index l = 0; l < layers; ++l) {
-        const auto layer = static_cast<std::size_t>(l);
-        uses(l, 0) = static_cast<Real>(mean(old, old, layer));
-        uses(l, 1) = static_cast<Real>(mean(teacher, teacher, layer));
-        uses(l, 2) = static_cast<Real>(mean(old, teacher, layer));
-    }
-    results.array("uses", uses);
-    results.set_varying("uses_first", uses(0, 2));
-    results.set_varying("uses_last", uses(layers - 1, 2));
 }
 // [lens]
 /// What would the last map say if it read a word's vector after an earlier layer of the decoder?
@@ -212,13 +167,11 @@ void show_inside(const GreedyTranslator& translator, const GreedyTranslator& wit
     Transformer::AttentionWeights weights;
     model.forward(src, read, nullptr, &weights);
     results.array("heads", weights.encoder.front());       // [1, H, Ls, Ls]
-    results.array("self", weights.decoder.front().self);   // [1, H, t, t]
     results.array("cross", weights.decoder.back().cross);  // [1, H, t, Ls]
 
     keep_first_maps(model.options(), src, seed, results);
     keep_words(translator.checkpoint, seed, results);
     keep_units(translator, corpus, results);
-    keep_uses(translator, corpus, results);
     section("Who likes whom");
     show_order(translator, "", results);
     section("Who likes whom, without position codes");

@@ -53,11 +53,11 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (116_000, r".*"),
-    "Python": (24_800, r".*\.py"),
+    "everything": (116_600, r".*"),
+    "Python": (25_050, r".*\.py"),
     "lib": (7_250, rf"lib/.*{CODE}"),
     "lib's root": (1_560, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (22_500, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the chapters' code without exercises": (22_750, rf"chapters/(?!.*/exercises/).*{CODE}"),
     "the tests' code with its list of faults": (17_100, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
