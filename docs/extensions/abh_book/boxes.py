@@ -328,7 +328,23 @@ def depart_fold(self: HTML5Translator, node: fold) -> None:
     self.body.append("</div></details>\n")
 
 
+def number_visible_first(app: Sphinx, doctree: nodes.document) -> None:
+    """Number a page's equations as a reader meets them: those in folds and replies come after all others."""
+    known = app.env.get_domain("math").equations
+    blocks = [block for block in doctree.findall(nodes.math_block) if block.get("number")]
+
+    def hidden(block: nodes.Node) -> bool:
+        while block.parent is not None and not isinstance(block, fold | answer):
+            block = block.parent
+        return isinstance(block, fold | answer)
+
+    for number, block in enumerate(sorted(blocks, key=hidden), 1):
+        block["number"] = number
+        known[block["label"]] = (app.env.docname, number)
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", number_visible_first)
     app.add_directive("mistake", Mistake)
     app.add_directive("checked", Checked)
     app.add_node(answer, html=(visit_answer, depart_answer))

@@ -3,10 +3,11 @@
 A marker is a line that, stripped, is exactly `// [some name]`: lower case letters, digits, spaces
 and `: - _ , . ( )`. A part runs from the line after its marker to the line before the next marker
 or to the end of the file. What comes before the first marker is the part `head`: a license, includes,
-names declared ahead. So every line but the markers belongs to exactly one part.
+names declared ahead. The brace that closes the file's namespace is the part `tail`. So every line but
+the markers belongs to exactly one part.
 
 The pages show the parts that teach. In the headers and sources of `lib` itself and of chapters 0 to
-10, that is every part but the head; programs, fast ways, kernels, and what reads and writes files are
+10, that is every part but head and tail; programs, fast ways, kernels, and what reads and writes files are
 shown as far as a page wants them.
 
 Standard library only: `docs/tangle.py` works without Sphinx.
@@ -27,7 +28,8 @@ from cli import Failure
 MARKER = re.compile(r"[ \t]*// \[([a-z0-9 :\-_,.()]+)\][ \t]*")
 FOLDERS = ("lib", "chapters")
 SUFFIXES = frozenset({".hpp", ".cpp", ".cuh", ".cu"})
-HEAD = "head"
+HEAD, TAIL = "head", "tail"
+CLOSING = re.compile(r"\n+\}  // namespace abh\n*\Z")
 # Files whose every part but the head a page shows or leaves to the source by name.
 TEACHES = re.compile(r"lib/\w+\.[hc]pp|chapters/(?:0\d|10)_\w+/(?!main\.|\w+_command\.)\w+\.[hc]pp")
 
@@ -56,7 +58,7 @@ class Source:
     @property
     def teaches(self) -> tuple[Part, ...]:
         """The parts that the book owes its reader."""
-        return tuple(p for p in self.parts if p.name != HEAD) if TEACHES.fullmatch(self.name) else ()
+        return tuple(p for p in self.parts if p.name not in (HEAD, TAIL)) if TEACHES.fullmatch(self.name) else ()
 
     def part(self, name: str) -> Part | None:
         return next((p for p in self.parts if p.name == name), None)
@@ -90,15 +92,18 @@ def cut(name: str, text: str) -> Source:
             raise Failure(f"{name}:{number}: control character {bad!r}, which a page cannot show")
     markers = [(n, found) for n, line in enumerate(lines, 1) if (found := marker(line)) is not None]
     starts = [(0, HEAD), *markers, (len(lines) + 1, "")]
+    closing = CLOSING.search(text) if markers else None
+    tail = text.count("\n", 0, closing.start()) + 2 if closing else len(lines) + 1
     seen: dict[str, int] = {}
     parts: list[Part] = []
     for (line, part), (end, _) in pairwise(starts):
         if part in seen:
             raise Failure(f"{name}:{line}: part [{part}] is already in line {seen[part]}")
         seen[part] = line
-        parts.append(Part(part, line + 1, end - 1))
+        parts.append(Part(part, line + 1, min(end, tail) - 1))
         if parts[-1].empty and line > 0:
             raise Failure(f"{name}:{line}: part [{part}] is empty")
+    parts.append(Part(TAIL, tail, len(lines)))
     return Source(name, tuple(lines), tuple(p for p in parts if not p.empty))
 
 
