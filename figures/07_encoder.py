@@ -73,27 +73,18 @@ CURVES = (("main", "", "post", "C0", "o", "-"), ("pre", "", "pre", "C2", "s", "-
           ("main", "alone_", "without plus signs", "C3", "^", ":"))
 
 
-def curves(data: Data, fig: Figure, name: str, label: str, legend: str, height: float) -> Axes:
-    """A number for each place between layers, with and without residual connections."""
-    axes = fig.subplots()
-    for run, alone, curve, color, marker, line in CURVES:
-        numbers = data.array(alone + name, run=run)
-        axes.plot(range(len(numbers)), numbers, color=color, marker=marker, linestyle=line, label=curve)
-    axes.set_xlabel("after layer (0: the input, 6: the output)")
-    axes.set_ylabel(label)
-    axes.grid()
-    axes.legend(loc=legend, bbox_to_anchor=(1, height))
-    return axes
-
-
-@figure("alike", width=5.6, height=2.6, narrow=(3.7, 2.7))
-def alike(data: Data, fig: Figure) -> None:
-    curves(data, fig, "alike", "cosine of two words", "center right", 0.7).set_ylim(0, 1.05)
-
-
 @figure("gradient", width=5.6, height=2.6, narrow=(3.7, 2.7))
 def gradient(data: Data, fig: Figure) -> None:
-    curves(data, fig, "dx_norms", "length of the gradient", "lower right", 0.1).set_yscale("log")
+    """The length of the gradient between all layers, with and without residual connections."""
+    axes = fig.subplots()
+    for run, alone, curve, color, marker, line in CURVES:
+        numbers = data.array(alone + "dx_norms", run=run)
+        axes.plot(range(len(numbers)), numbers, color=color, marker=marker, linestyle=line, label=curve)
+    axes.set_xlabel("after layer (0: the input, 6: the output)")
+    axes.set_ylabel("length of the gradient")
+    axes.set_yscale("log")
+    axes.grid()
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 0.1))
 
 
 def said(number: float) -> str:

@@ -7,14 +7,11 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "chapters/03_masks/attention_mask.hpp"
 #include "chapters/07_encoder/by_hand.hpp"
-#include "lib/eigen.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
 // [sentence]
 namespace {
-
-constexpr Index n_words = 7;  // without the pad
 
 /// The ids of 我 有 一 个 好 朋 友 P in the Chinese-English toy.
 const Ids sentence({1, 8}, {1, 2, 3, 4, 5, 6, 7, 0});
@@ -107,32 +104,18 @@ void show_copies(Encoder& encoder, const std::string& norm, Results& results) {
               count_stored(copies));
 }
 // [six layers]
-/// How alike the words are: the mean cosine of two of their rows.
-double alike(const Tensor& y) {
-    const auto unit = matrix(y).topRows(n_words).cast<double>().rowwise().normalized().eval();
-    const double n = static_cast<double>(n_words);
-    return ((unit * unit.transpose()).sum() - n) / (n * (n - 1));
-}
-
-/// Sends rows up through all layers and a gradient down, and keeps how alike the words are below
-/// and above each layer, and how long the gradient is.
-template <class Up, class Down>
-void keep_layers(const std::string& name, Index n_layers, Tensor y, Tensor dx, const Up& up,
-                 const Down& down, Results& results) {
-    Tensor words({n_layers + 1}), lengths(words.shape());
+/// Sends a gradient down through all layers, and keeps how long it is above and below each.
+template <class Down>
+void keep_lengths(const std::string& name, Index n_layers, Tensor dx, const Down& down,
+                  Results& results) {
+    Tensor lengths({n_layers + 1});
     const auto length = [&] { return static_cast<Real>(std::sqrt(dot(dx, dx))); };
-    words(0) = static_cast<Real>(alike(y));
-    for (Index i = 0; i < n_layers; ++i)
-        words(i + 1) = static_cast<Real>(alike(y = up(static_cast<std::size_t>(i), y)));
     lengths(n_layers) = length();
     for (Index i = n_layers; i-- > 0; lengths(i) = length())
         dx = down(static_cast<std::size_t>(i), dx);
-    results.array(name + "alike", words);
     results.array(name + "dx_norms", lengths);
-    for (const Index i : {Index(0), Index(1), Index(2), n_layers}) {
-        results.set(fmt::format("{}alike_{}", name, i), words(i));
+    for (const Index i : {Index(0), n_layers})
         results.set(fmt::format("{}dx_norm_{}", name, i), lengths(i));
-    }
 }
 
 /// The encoder as it is, and its sublayers alone: each replaces what it reads, without sum and
@@ -142,29 +125,27 @@ void keep_six(Encoder& encoder, const Tensor& x, const AttentionMask& mask, cons
     const std::size_t n = encoder.layers.size();
     Encoder::Cache cache;
     encoder.forward(x, mask, &cache);
-    const auto up = [&](std::size_t i, const Tensor& y) {
-        return encoder.layers[i].forward(y, mask);
-    };
     const auto down = [&](std::size_t i, const Tensor& d) {
         const bool last = i + 1 == n && encoder.norm;
         return encoder.layers[i].backward(last ? encoder.norm->backward(d, cache.norm) : d,
                                           cache.layers[i]);
     };
-    keep_layers("", std::ssize(encoder.layers), x, dy, up, down, results);
+    keep_lengths("", std::ssize(encoder.layers), dy, down, results);
 
     std::vector<EncoderLayer::Cache> alone(n);
-    const auto up_alone = [&](std::size_t i, const Tensor& y) {
-        EncoderLayer& layer = encoder.layers[i];
-        return layer.ff.forward(layer.self_attn.forward(y, y, y, mask, &alone[i].self_attn),
-                                &alone[i].ff);
-    };
+    Tensor y = x;
+    for (std::size_t i = 0; i < n; ++i) {
+        const EncoderLayer& layer = encoder.layers[i];
+        const Tensor f = layer.self_attn.forward(y, y, y, mask, &alone[i].self_attn);
+        y = layer.ff.forward(f, &alone[i].ff);
+    }
     const auto down_alone = [&](std::size_t i, const Tensor& d) {
         EncoderLayer& layer = encoder.layers[i];
         const auto [dq, dk, dv] =
             layer.self_attn.backward(layer.ff.backward(d, alone[i].ff), alone[i].self_attn);
         return dq + dk + dv;
     };
-    keep_layers("alone_", std::ssize(encoder.layers), x, dy, up_alone, down_alone, results);
+    keep_lengths("alone_", std::ssize(encoder.layers), dy, down_alone, results);
 }
 
 }  // namespace

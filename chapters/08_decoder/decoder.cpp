@@ -18,23 +18,6 @@ void DecoderLayer::collect(Parameters& list, const std::string& name) {
     ff.collect(list, name);
     norm3.collect(list, join_name(name, "norm3"));
 }
-// [layer: what is kept]
-namespace {
-
-/// `layer.forward`, which keeps in `kept` what its backward pass needs; null keeps nothing.
-template <class Layer, class... Kept>
-auto keeping(const Layer& layer, Kept*... kept) {
-    return [&layer, kept...](const auto&... inputs) { return layer.forward(inputs..., kept...); };
-}
-/// norm(x + f(x)), or x + f(norm(x)), for any sublayer f.
-auto keeping(const AddNorm& norm, AddNorm::Cache* kept) {
-    return [&norm, kept](const Tensor& x, const auto& f) {
-        const Tensor h = norm.before(x, kept);
-        return norm.after(x, f(h), kept);
-    };
-}
-
-}  // namespace
 // [layer: around its forward]
 Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const AttentionMask& self_mask,
                              const AttentionMask& cross_mask, Cache* cache,
@@ -44,18 +27,23 @@ Tensor DecoderLayer::forward(const Tensor& x, const Tensor& memory, const Attent
     require(memory.rank() == 3 && memory.shape().with(1, 1) == x.shape().with(1, 1),
             "decoder layer: memory has shape {}, expected [{}, Ls, {}]", memory.shape(), x.dim(0),
             x.dim(2));
-    const auto self =
-        keeping(self_attn, part(cache, &Cache::self_attn), part(weights, &AttentionWeights::self));
-    const auto cross = keeping(cross_attn, part(cache, &Cache::cross_attn),
-                               part(weights, &AttentionWeights::cross));
-    const auto feed_forward = keeping(ff, part(cache, &Cache::ff));
-    const auto add_norm1 = keeping(norm1, part(cache, &Cache::norm1));
-    const auto add_norm2 = keeping(norm2, part(cache, &Cache::norm2));
-    const auto add_norm3 = keeping(norm3, part(cache, &Cache::norm3));
+    auto *of_self = part(cache, &Cache::self_attn), *of_cross = part(cache, &Cache::cross_attn);
+    auto *of_norm1 = part(cache, &Cache::norm1), *of_norm2 = part(cache, &Cache::norm2);
+    auto* of_norm3 = part(cache, &Cache::norm3);
+    auto* of_ff = part(cache, &Cache::ff);
+    auto* weights1 = part(weights, &AttentionWeights::self);
+    auto* weights2 = part(weights, &AttentionWeights::cross);
+    // [layer: two attentions]
+    const auto self = [&](const Tensor& h) {
+        return self_attn.forward(h, h, h, self_mask, of_self, weights1);
+    };
+    const auto cross = [&](const Tensor& h) {
+        return cross_attn.forward(h, memory, memory, cross_mask, of_cross, weights2);
+    };
     // [layer: forward]
-    const Tensor x1 = add_norm1(x, [&](auto& h) { return self(h, h, h, self_mask); });
-    const Tensor x2 = add_norm2(x1, [&](auto& h) { return cross(h, memory, memory, cross_mask); });
-    return add_norm3(x2, feed_forward);
+    const Tensor x1 = norm1.after(x, self(norm1.before(x, of_norm1)), of_norm1);
+    const Tensor x2 = norm2.after(x1, cross(norm2.before(x1, of_norm2)), of_norm2);
+    return norm3.after(x2, ff.forward(norm3.before(x2, of_norm3), of_ff), of_norm3);
     // [layer: after its forward]
 }
 // [layer: backward]

@@ -149,18 +149,6 @@ Tensor source_influence(const Translator& model, const Tensor& memory) {
     }
     return rows;
 }
-// [weights]
-/// How much of a row's weight P gets in layer 1, if it is hidden and if it is not.
-void keep_weights(const Translator& model, const Tensor& memory, Results& results) {
-    std::vector<Decoder::AttentionWeights> masked, unmasked;
-    const Tensor x = model.vectors(input_ids);
-    const AttentionMask mask = self_mask_of(input_ids);
-    model.decoder.forward(x, memory, mask, hide_pads(source_ids), nullptr, &masked);
-    model.decoder.forward(x, memory, mask, {}, nullptr, &unmasked);
-    results.set("on_pad", matrix(masked[0].cross).rightCols(1).maxCoeff());
-    results.set("on_pad_unmasked", matrix(unmasked[0].cross).rightCols(1).maxCoeff());
-}
-
 }  // namespace
 // [main]
 int main(int argc, char** argv) {
@@ -180,7 +168,6 @@ int main(int argc, char** argv) {
         const Tensor by_source = source_influence(model, memory);
         show_moved("Changing one word of the source", by_source, source);
         results.set("source_largest", matrix(by_source).maxCoeff());
-        keep_weights(model, memory, results);
         results.set("source", fmt::format("{}", fmt::join(source, " ")));
         results.set("input", fmt::format("{}", fmt::join(words_of(input_ids), " ")));
         results.set("target", fmt::format("{}", fmt::join(words_of(target_ids), " ")));

@@ -234,6 +234,9 @@ TEST_CASE("a mask of the wrong side passes where both lengths are equal, and sho
             CHECK(right[0].cross(0, h, t, 4) == 0);
             CHECK(wrong[0].cross(0, h, t, 4) > 0);
         }
+    // The target's own mask hides its future as well: row 0 sees the first word of the source.
+    decoder.forward(x, memory, look_ahead_mask(tgt), look_ahead_mask(tgt), nullptr, &wrong);
+    for (Index h = 0; h < 3; ++h) CHECK(wrong[0].cross(0, h, 0, 0) == 1);
 }
 
 TEST_CASE("every way of a decoder layer gives what plain gives") {
