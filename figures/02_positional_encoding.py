@@ -44,14 +44,14 @@ def dial(axes: Axes, at: tuple[float, float], radius: float, angles: tuple[float
     axes.plot(*at, "o", color=ink(), markersize=1.5 + 3 * radius)
 
 
-@figure("distance", width=7.4, height=3.7, narrow=(3.7, 4.75))
+@figure("distance", width=6.8, height=3.7, narrow=(3.7, 4.3))
 def distance(data: Data, fig: Figure) -> None:
-    """Two pairs of positions, equally far apart: both hands turn by the same angles, so the dot products agree."""
+    """Two pairs of positions, equally far apart: both hands turn by the same angles."""
     code, pairs = data.array("clock"), ((1, 3), (4, 6))  # [309, 4]
-    width, height = (3.7, 4.75) if narrow() else (7.4, 3.7)
+    width, height = (3.7, 4.3) if narrow() else (6.8, 3.7)
     big, small, gap = (0.52, 0.2, 0.08) if narrow() else (0.66, 0.25, 0.2)
     left, right = (0.66, 2.44) if narrow() else (0.92, 3.72)
-    heights = (3.85, 2.1) if narrow() else (2.72, 0.98)
+    heights = (3.4, 1.65) if narrow() else (2.72, 0.98)
     fig.set_layout_engine("none")
     axes = fig.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
@@ -73,20 +73,16 @@ def distance(data: Data, fig: Figure) -> None:
                   fontsize=8 if narrow() else 9.5)
     for x, said in ((left, "fast hand"), (left + big + small + gap, "slow hand")):
         axes.text(x, heights[1] - big - 0.07, said, ha="center", va="top", fontsize=8.5, color=muted())
-    dots = [f"{code[start] @ code[end]:.3f}" for start, end in pairs]
     edge, middle = beside[0] + small + 0.12, sum(heights) / 2
     if narrow():
-        axes.plot([0.2, 0.2, 3.5, 3.5], [1.2, 1.1, 1.1, 1.2], color=muted(), linewidth=1)
-        axes.plot([width / 2] * 2, [1.1, 1.0], color=muted(), linewidth=1)
-        axes.text(width / 2, 0.74, dots[0], ha="center", va="center", fontsize=13)
-        axes.text(width / 2, 0.42, "the dot product of either pair", ha="center", va="center", color=muted())
+        axes.plot([0.2, 0.2, 3.5, 3.5], [0.75, 0.65, 0.65, 0.75], color=muted(), linewidth=1)
+        axes.plot([width / 2] * 2, [0.65, 0.55], color=muted(), linewidth=1)
+        axes.text(width / 2, 0.34, "the same distance, the same turn", ha="center", va="center")
     else:
         low, high = heights[1] - big, heights[0] + big
         axes.plot([edge, edge + 0.1, edge + 0.1, edge], [high, high, low, low], color=muted(), linewidth=1)
         axes.plot([edge + 0.1, edge + 0.22], [middle] * 2, color=muted(), linewidth=1)
-        place = (edge + width + 0.12) / 2
-        axes.text(place, middle + 0.02, dots[0], ha="center", va="center", fontsize=15)
-        axes.text(place, middle - 0.4, "the dot product\nof either pair", ha="center", va="center", color=muted())
+        axes.text(edge + 0.34, middle, "the same\ndistance,\nthe same\nturn", ha="left", va="center", fontsize=11)
 
 
 @figure("clock", width=7.4, height=2.9, narrow=(3.7, 5.2))

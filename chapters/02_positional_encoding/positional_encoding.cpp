@@ -17,8 +17,7 @@ decltype(add_positions_backward) add_positions_backward;
 }  // namespace cuda
 // [frequency]
 double sinusoid_frequency(Index i, Index d_model) {
-    return std::exp(-2.0 * static_cast<double>(i) * std::log(10000.0) /
-                    static_cast<double>(d_model));
+    return std::exp(-2.0 * i * std::log(10000.0) / d_model);
 }
 // [table]
 Tensor sinusoid_table(Index max_len, Index d_model) {
@@ -26,9 +25,9 @@ Tensor sinusoid_table(Index max_len, Index d_model) {
     for (Index i = 0; 2 * i < d_model; ++i) {  // columns 2i and 2i + 1 share one frequency
         const double frequency = sinusoid_frequency(i, d_model);
         for (Index t = 0; t < max_len; ++t) {
-            const double angle = static_cast<double>(t) * frequency;
-            table(t, 2 * i) = static_cast<Real>(std::sin(angle));
-            if (2 * i + 1 < d_model) table(t, 2 * i + 1) = static_cast<Real>(std::cos(angle));
+            const double angle = t * frequency;
+            table(t, 2 * i) = std::sin(angle);
+            if (2 * i + 1 < d_model) table(t, 2 * i + 1) = std::cos(angle);
         }
     }
     return table;
