@@ -47,15 +47,15 @@ std::pair<Tensor, Ids> padded(Index pads, Real pad) {
     return {words, ids};
 }
 // [mean]
-/// What place i takes from the words: the mean of those that it may look at.
+/// What place i takes from the words of sentence 0: the mean of those that it may look at.
 double mean_of_seen(const Tensor& words, const Mask& mask, Index i) {
-    double sum = 0, seen = 0;
+    double sum = 0, count = 0;
     for (Index j = 0; j < mask.dim(2); ++j) {
         if (mask(0, i, j)) continue;  // hidden: neither added nor counted
         sum += words(j);
-        seen += 1;
+        count += 1;
     }
-    return sum / seen;
+    return sum / count;
 }
 // [pads]
 void show_pads(Results& results) {

@@ -16,9 +16,10 @@ Mask table(const char* what, const Ids& queries, const Ids& keys) {
 // [padding]
 Mask padding_mask(const Ids& queries, const Ids& keys, std::int32_t pad) {
     Mask mask = table("padding mask", queries, keys);  // [B, Lq, Lk]
-    for (Index b = 0; b < mask.dim(0); ++b)
-        for (Index i = 0; i < mask.dim(1); ++i)
-            for (Index j = 0; j < mask.dim(2); ++j) mask(b, i, j) = keys(b, j) == pad;
+    for (Index b = 0; b < mask.dim(0); ++b)            // a sentence
+        for (Index i = 0; i < mask.dim(1); ++i)        // a query: who looks
+            for (Index j = 0; j < mask.dim(2); ++j)    // a key: who is looked at
+                mask(b, i, j) = keys(b, j) == pad;     // 1 hides
     return mask;
 }
 // [triangle]
