@@ -70,9 +70,9 @@ std::vector<NamedTensor> Adam::memory() const {
     return list;
 }
 // [sgd]
-void plain::sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
-    vector(v) = momentum * vector(v) + vector(w.grad());
-    vector(w.value) -= learning_rate * vector(v);
+void plain::sgd_step(Parameter& w, Tensor& velocity, Real momentum, Real learning_rate) {
+    vector(velocity) = momentum * vector(velocity) + vector(w.grad());
+    vector(w.value) -= learning_rate * vector(velocity);
 }
 // [adam]
 void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) {
@@ -80,11 +80,12 @@ void plain::adam_step(Parameter& w, Tensor& m, Tensor& v, const AdamStep& adam) 
     const Real bias1 = 1 - std::pow(b1, static_cast<Real>(adam.step));
     const Real bias2 = 1 - std::pow(b2, static_cast<Real>(adam.step));
     const auto g = vector(w.grad()).array();
-    vector(m).array() = b1 * vector(m).array() + (1 - b1) * g;
-    vector(v).array() = b2 * vector(v).array() + (1 - b2) * g.square();
+    auto mean = vector(m).array(), square = vector(v).array();
+    mean = b1 * mean + (1 - b1) * g;
+    square = b2 * square + (1 - b2) * g.square();
     vector(w.value) *= 1 - adam.learning_rate * weight_decay;
-    vector(w.value).array() -= adam.learning_rate * (vector(m).array() / bias1) /
-                               ((vector(v).array() / bias2).sqrt() + eps);
+    vector(w.value).array() -=
+        adam.learning_rate * (mean / bias1) / ((square / bias2).sqrt() + eps);
 }
 // [which way]
 void sgd_step(Parameter& w, Tensor& v, Real momentum, Real learning_rate) {
