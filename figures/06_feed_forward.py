@@ -169,28 +169,27 @@ def depth(data: Data, fig: Figure) -> None:
 
 @figure("three_paths", width=6.4, height=2.9, narrow=(3.7, 3.6))
 def three_paths(data: Data, fig: Figure) -> None:
-    """The three paths from an element to the normalized row, with the gradient that comes back along each."""
+    """The gradient of a normalized row on its three ways back to one number, with what each brings."""
     axes = fig.subplots()
     axes.set_axis_off()
     small = narrow()
     wide, high = (3.7, 3.4) if small else (6.4, 2.9)
     axes.set_xlim(0, wide)
     axes.set_ylim(-high / 2 - 0.18, high / 2)
-    begin, middle, end = 0.3, wide / 2, wide - 0.3
+    begin, formula, box, end = (0.28, 1.13, 2.48, 3.42) if small else (0.4, 2.0, 4.3, 6.0)
     paths = (
-        (high / 2 - 0.45, "mean  $\\mu$", "C1", "$-\\dfrac{1}{\\sigma}\\;\\overline{d\\hat x}$"),
-        (0.0, "itself  $x_i - \\mu$", "C0", "$\\dfrac{1}{\\sigma}\\; d\\hat x_i$"),
-        (-high / 2 + 0.45, "deviation  $\\sigma$", "C2",
-         "$-\\dfrac{1}{\\sigma}\\;\\hat x_i\\;\\overline{d\\hat x\\,\\hat x}$"),
+        (high / 2 - 0.4, "through the\nmean  $\\mu$", "$-\\dfrac{1}{\\sigma}\\;\\overline{d\\hat x}$"),
+        (0.0, "directly", "$\\dfrac{1}{\\sigma}\\; d\\hat x_i$"),
+        (-high / 2 + 0.4, "through the\ndeviation  $\\sigma$", "$-\\dfrac{1}{\\sigma}\\;\\hat x_i\\;\\overline{d\\hat x\\,\\hat x}$"),
     )
-    for x, text in ((begin, "$x_i$"), (end, "$\\hat x$")):
-        axes.text(x, 0, text, ha="center", va="center", fontsize=13)
-    for y, text, color, gradient in paths:
+    for x, text in ((begin, "$dx_i$"), (end, "$d\\hat x$")):
+        axes.text(x, 0, text, ha="center", va="center", fontsize=13, color="C1")
+    for y, text, gradient in paths:
+        axes.plot((end - 0.25, box, formula), (y * 0.12, y, y), color="C1", linewidth=1.4, zorder=1)
+        arrow(axes, (formula, y), (begin + 0.27, y * 0.12), "C1", 1.4, zorder=1)
         axes.text(
-            middle, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
-            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": color, "linewidth": 1.4},
+            box, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": muted(), "linewidth": 1.2},
         )
-        arrow(axes, (begin + 0.22, y * 0.12), (middle, y), color, 1.4, head="-", zorder=1)
-        arrow(axes, (middle, y), (end - 0.22, y * 0.12), color, 1.4, zorder=1)
-        axes.text(middle, y - 0.34, gradient, ha="center", va="top", fontsize=9 if small else 10, color=color, zorder=3,
-                  bbox={"boxstyle": "round,pad=0.1", "facecolor": paper(), "edgecolor": "none"})
+        axes.text(formula, y, gradient, ha="center", va="center", fontsize=9.5 if small else 11, color="C1", zorder=3,
+                  bbox={"boxstyle": "round,pad=0.15", "facecolor": paper(), "edgecolor": "none"})

@@ -248,6 +248,8 @@ def inside_units(data: Data, fig: Figure) -> None:
     )
     scale_of(fig, axes, drawn, "mean of the unit")
     axes.set_ylabel("hidden unit")
+    for row in [row for row, unit in enumerate(units) if of[int(means[seen, unit].argmax())] == "女"][:1]:
+        axes.add_patch(Rectangle((-0.5, row - 0.5), len(of), 1, fill=False, edgecolor=ink(), linewidth=1.6, clip_on=False, zorder=5))
     if narrow():
         axes.set_aspect("auto")
         axes.tick_params(labelsize=6.5)

@@ -15,7 +15,7 @@ namespace {
 void phrases(Results& results, std::uint64_t seed) {
     section("Good, bad, not good, not bad");
     constexpr int starts = 100;
-    Table table(results, {{"hidden numbers", "14"},
+    Table table(results, {{"hidden units", "12"},
                           varying("of 100 starts, all four right", "28", "phrases_{}")});
     for (Index d_ff : {1, 2, 4, 8, 16}) {
         int right = 0;
@@ -36,7 +36,7 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
     const double percent = 100 * (vector(cache.hidden).array() == 0).cast<double>().mean();
     fmt::print("parameters: {} without biases, {} with biases\n", count_elements(parameters_of(ff)),
                count_elements(parameters_of(with_bias)));
-    fmt::print("{:.1f} % of the hidden numbers are zero\n", percent);
+    fmt::print("{:.1f} % of the hidden units are zero\n", percent);
     results.set("hidden_zeros", percent);
     fmt::print("mean square of the result: {:.4f}, expected 1/18 = {:.4f}\n",
                dot(y, y) / static_cast<double>(y.size()), 1.0 / 18);
