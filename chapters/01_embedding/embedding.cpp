@@ -44,21 +44,29 @@ Real Embedding::factor() const {
 // [plain]
 Tensor plain::embedding(const Ids& ids, const Embedding& words, Embedding::Cache*) {
     Tensor y({ids.dim(0), ids.dim(1), words.d_model()});
-    const Real factor = words.factor();                // sqrt(d_model), or 1
     for (Index r = 0; std::int32_t id : ids.values())  // all R = B L words; each row is [d_model]
-        matrix(y).row(r++) = factor * matrix(words.table.value).row(id);
+        matrix(y).row(r++) = matrix(words.table.value).row(id);
+    // [plain: options]
+    y *= words.factor();  // sqrt(d_model), or 1
     return y;
 }
-// [plain: backward]
-// forward was:  y[r] = factor * table[ids[r]]
-// hence:        dtable[j] = factor * sum of dy[r] over all r with ids[r] = j: one row, many sums
-void plain::embedding_backward(const Tensor& dy, Embedding& words, const Embedding::Cache& cache) {
-    const Real factor = words.factor();
-    MatrixMap dtable = matrix(words.table.grad());  // [n_words, d_model]
-    for (Index r = 0; std::int32_t id : cache.ids.values()) {
-        if (id != words.options().padding_id) dtable.row(id) += factor * matrix(dy).row(r);
+
+/// What reaches the table: `dy` times the factor, and nothing from a padding token.
+static Tensor with_options(const Tensor& dy, const Embedding& words, const Ids& ids) {
+    Tensor scaled(dy.shape());
+    matrix(scaled) = words.factor() * matrix(dy);
+    for (Index r = 0; std::int32_t id : ids.values()) {
+        if (id == words.options().padding_id) matrix(scaled).row(r).setZero();
         ++r;
     }
+    return scaled;
+}
+// [plain: backward]
+void plain::embedding_backward(const Tensor& g, Embedding& words, const Embedding::Cache& cache) {
+    const Tensor dy = with_options(g, words, cache.ids);
+    MatrixMap dtable = matrix(words.table.grad());           // [n_words, d_model]
+    for (Index r = 0; std::int32_t id : cache.ids.values())  // forward was: y[r] = table[id]
+        dtable.row(id) += matrix(dy).row(r++);
 }
 // [operation]
 Tensor embedding(const Ids& ids, const Embedding& words, Embedding::Cache* cache) {

@@ -15,17 +15,16 @@ Real NextWords::step(Real eta) {
     Embedding::Cache read;
     Linear::Cache seen;
     Real loss = 0;
+    Tensor dz({1, 15, 9});  // for 15 places, the gradient of nine scores
     // [step]
-    Tensor z = scores.forward(words.forward(before, &read), &seen);  // [1, 15, 9]
-    for (Index r = 0; std::int32_t next : after.values()) {
-        auto p = matrix(z).row(r++);  // the scores of one place: a view, so p writes into z
-        p = p.array().exp();
-        p /= p.sum();  // softmax: they have become probabilities
-        loss -= std::log(p(next)) / 15;
-        p(next) -= 1;  // minus one-hot: they have become the gradient
+    const Tensor z = scores.forward(words.forward(before, &read), &seen);
+    for (Index r = 0; std::int32_t next : after.values()) {  // at each place
+        Eigen::RowVectorX<Real> p = matrix(z).row(r).array().exp();
+        p /= p.sum();                                      // softmax: probabilities
+        loss -= std::log(p(next)) / 15;                    // the mean of 15 places
+        matrix(dz).row(r++) = (p - p.Unit(9, next)) / 15;  // p minus one-hot
     }
-    z *= Real(1) / 15;  // of the mean loss
-    words.backward(scores.backward(z, seen), read);
+    words.backward(scores.backward(dz, seen), read);
     for (Parameter* w : {&words.table, &scores.weight}) {
         vector(w->value) -= eta * vector(w->grad());  // W -= eta dW
         w->zero_grad();                               // and the next step starts afresh
