@@ -7,10 +7,12 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper, sequential
 
 
-def box(axes: Axes, left: float, bottom: float, width: float, height: float, edge: str | None = None, fill: str = "none") -> None:
-    for face, line, alpha in ((fill, "none", 0.14), ("none", edge or muted(), 1)):
+def box(
+    axes: Axes, left: float, bottom: float, width: float, height: float, edge: str | None = None, fill: str = "none", line: str = "-",
+) -> None:
+    for face, outline, alpha in ((fill, "none", 0.14), ("none", edge or muted(), 1)):
         axes.add_patch(FancyBboxPatch((left, bottom), width, height, boxstyle="round,pad=0,rounding_size=0.08",
-                                      facecolor=face, edgecolor=line, alpha=alpha, linewidth=1.8 if edge else 1))
+                                      facecolor=face, edgecolor=outline, alpha=alpha, linewidth=1.8 if edge else 1, linestyle=line))
 
 
 @figure("idea", width=7.6, height=4.6, narrow=(3.7, 4.6))
@@ -33,7 +35,8 @@ def idea(data: Data, fig: Figure) -> None:
 
     def panel(k: int, m: int, title: str, names: float = 0.0) -> None:
         """A box, and the four words, so far above its bottom."""
-        box(axes, x[k], y[m], w, h)
+        below = 0.78 if k < m else 0  # room for what the step makes of the logits
+        box(axes, x[k], y[m] + below, w, h - below)
         for text, a, b, side, bold in [(title, x[k] + 0.1, h - 0.17, "left", True)] + [
             (word, at[k][j], names, "center", j == right) for j, word in enumerate(words) if names
         ]:
@@ -41,14 +44,15 @@ def idea(data: Data, fig: Figure) -> None:
                       fontweight="bold" if bold else "normal", color=ink() if bold else muted())
 
     panel(0, 1, "1  logits", h - 0.52)
-    write(x[0] + w / 2, y[1] + h - 1.25, "after the step:", muted())
+    box(axes, x[0], y[1], w, 0.68, line="--")
+    write(x[0] + 0.1, y[1] + 0.5, "after the step", muted(), "left")
     panel(1, 1, "2  probabilities p", 0.23)
     panel(0, 0, "4  against p minus 1" if small else "4  the step goes against p minus 1", 0.23)
     top, low = y[1] + 0.4, y[0] + 0.4
     for j in range(4):
         color, wanted = ("C2", 1.0) if j == right else ("C1", 0.0)
         write(at[0][j], y[1] + h - 0.86, f"{z[j]:.0f}", more=3)
-        write(at[0][j], y[1] + h - 1.54, f"{moved[j]:.2f}", color, more=1)
+        write(at[0][j], y[1] + 0.2, f"{moved[j]:.2f}", color, more=1)
         axes.add_patch(Rectangle((at[1][j] - bar / 2, top), bar, p[j], facecolor="C0", alpha=0.6))
         write(at[1][j], top + p[j] + 0.1, f"{p[j]:.2f}")
         axes.add_patch(Rectangle((at[0][j] - bar / 2, low), bar, p[j], facecolor="C0", alpha=0.2))
@@ -78,9 +82,10 @@ def idea(data: Data, fig: Figure) -> None:
               ink() if color == muted() else color, "left" if right_by > 0 else "right")
 
     half, middle, between = w / 2, h / 2 - 0.08, (y[0] + h + y[1]) / 2
+    first = y[1] + h - 0.6
     for start, end, text in (
-        ((x[0] + w, y[1] + middle), (x[1], y[1] + middle), "" if small else "softmax"),
-        ((x[1] + half, y[1]), (x[1] + half, y[0] + h), "its share for I"),
+        ((x[0] + w, first), (x[1], first), "" if small else "softmax"),
+        ((x[1] + half, y[1]), (x[1] + half, y[0] + h), "p of I"),
         ((x[1], y[0] + middle), (x[0] + w, y[0] + middle), "" if small else "gradient"),
         ((x[0] + half, y[0] + h), (x[0] + half, y[1]), "step"),
     ):
@@ -120,7 +125,7 @@ def flow(data: Data, fig: Figure) -> None:
         middle = (lanes[lane], rows[0], "center") if small else (lanes[lane] + 0.08, (rows[0] + rows[1]) / 2, "left")
         write(middle[0], middle[1], f"{name} [{len(labels)}]", muted(), middle[2])
     for lane, row, shape, gradient in ((0, 1, (n, d), "d source"), (1, 1, (m, d), "d target"), (1, 2, (m, d), "dX"),
-                                       (1, 3, (m, words), "p − 1")):
+                                       (1, 3, (m, words), "(p − one-hot)/M")):
         a, top, bottom = lanes[lane], rows[row] - tall / 2, rows[row + 1] + tall / 2
         arrow(axes, (a - beside, top), (a - beside, bottom), width=1.4)
         arrow(axes, (a + beside, bottom), (a + beside, top), "C1", 1.8)
@@ -130,7 +135,7 @@ def flow(data: Data, fig: Figure) -> None:
     arrow(axes, (left, rows[2] + 0.09), (right, rows[2] + 0.09), width=1.4)
     arrow(axes, (right, rows[2] - 0.09), (left, rows[2] - 0.09), "C1", 1.8)
     write((left + right) / 2, rows[2] + 0.16, f"memory{chr(10) if small else ' '}[{n}, {d:.0f}]", va="bottom")
-    text = f"d memory:\na sum over{chr(10) if small else ' '}its layers"
+    text = f"d memory: a sum{chr(10) if small else ' '}over the\ndecoder's layers"
     write((left + right) / 2, rows[2] - 0.17, text, "C1", va="top")
     arrow(axes, (right - 0.4, rows[4]), (right, rows[4]), width=1.4)
     write(right - 0.45, rows[4], "target out" if small else f"must say:  {'  '.join(target[1:])}", side="right")

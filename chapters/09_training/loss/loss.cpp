@@ -68,7 +68,7 @@ double plain::cross_entropy(const Tensor& logits, const Ids& targets,
         if (target == options.ignore) continue;  // a pad does not count
         const double log_total = z.maxCoeff() + std::log((z.array() - z.maxCoeff()).exp().sum());
         sum += (1 - e) * (log_total - z(target));      // - ln p; e is 0 unless targets are smoothed
-        if (e > 0) sum += e * (log_total - z.mean());  // infinite logits have no mean
+        if (e > 0) sum += e * (log_total - z.mean());  // 0 * infinity is NaN
     }
     // [plain: kept]
     if (cache) cache->probabilities = p;

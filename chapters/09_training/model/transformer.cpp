@@ -76,46 +76,89 @@ AttentionMask Transformer::target_mask(const Sentences& tgt) const {
     mask.queries = mask.keys = tgt.packing;
     return mask;
 }
-// [forward]
+// [pass]
+namespace {
+
+/// One pass through a model. Each part keeps what backward needs in its own place of the cache.
+struct Pass {
+    using Cache = Transformer::Cache;
+    using Weights = Transformer::AttentionWeights;
+    const Transformer& model;
+    Cache* cache;
+    Weights* weights;
+
+    Tensor src_embed(const Sentences& src) const {
+        if (cache) cache->src = src.packing;
+        return model.src_embed.forward(src.ids, part(cache, &Cache::src_embed));
+    }
+    Tensor tgt_embed(const Sentences& tgt) const {
+        if (cache) cache->tgt = tgt.packing;
+        return model.tgt_embed.forward(tgt.ids, part(cache, &Cache::tgt_embed));
+    }
+    Tensor src_positions(const Tensor& x) const {
+        return model.src_positions.forward(x, part(cache, &Cache::src_positions));
+    }
+    Tensor tgt_positions(const Tensor& x) const {
+        return model.tgt_positions.forward(x, part(cache, &Cache::tgt_positions));
+    }
+    Tensor encoder(const Tensor& x, const Sentences& src) const {
+        return model.encoder.forward(pack(x, src.packing), model.source_mask(src, src),
+                                     part(cache, &Cache::encoder),
+                                     part(weights, &Weights::encoder));
+    }
+    Tensor decoder(const Tensor& x, const Tensor& memory, const Sentences& tgt,
+                   const Sentences& src) const {
+        return model.decoder.forward(pack(x, tgt.packing), memory, model.target_mask(tgt),
+                                     model.source_mask(src, tgt), part(cache, &Cache::decoder),
+                                     part(weights, &Weights::decoder));
+    }
+    // [forward]
+    Tensor encode(const Sentences& src) const {
+        const Tensor x = src_positions(src_embed(src));  // [B, Ls, d_model]
+        return encoder(x, src);                          // memory [B, Ls, d_model]
+    }
+    Tensor decode(const Sentences& tgt, const Tensor& memory, const Sentences& src) const {
+        const Tensor x = tgt_positions(tgt_embed(tgt));  // [B, Lt, d_model]
+        return decoder(x, memory, tgt, src);             // [B, Lt, d_model]
+    }
+    // [interface]
+};
+
+}  // namespace
+
+Tensor Transformer::encode(const Sentences& src, Cache* cache, AttentionWeights* weights) const {
+    return Pass{*this, cache, weights}.encode(src);
+}
+
+Tensor Transformer::decode(const Sentences& tgt, const Tensor& memory, const Sentences& src,
+                           Cache* cache, AttentionWeights* weights) const {
+    return Pass{*this, cache, weights}.decode(tgt, memory, src);
+}
+
 Tensor Transformer::forward(const Sentences& src, const Sentences& tgt, Cache* cache,
                             AttentionWeights* weights) const {
-    const Tensor memory = encode(src, cache, weights);
-    return decode(tgt, memory, src, cache, weights);
+    return decode(tgt, encode(src, cache, weights), src, cache, weights);
 }
 
 Tensor Transformer::logits(const Sentences& src, const Sentences& tgt) const {
     return output.forward(forward(src, tgt));
 }
-// [halves]
-Tensor Transformer::encode(const Sentences& src, Cache* cache, AttentionWeights* weights) const {
-    const Tensor vectors = src_embed.forward(src.ids, part(cache, &Cache::src_embed));
-    const Tensor x = src_positions.forward(vectors, part(cache, &Cache::src_positions));
-    if (cache) cache->src = src.packing;
-    return encoder.forward(pack(x, src.packing), source_mask(src, src),
-                           part(cache, &Cache::encoder),
-                           part(weights, &AttentionWeights::encoder));  // [B, Ls, d_model]
-}
-
-Tensor Transformer::decode(const Sentences& tgt, const Tensor& memory, const Sentences& src,
-                           Cache* cache, AttentionWeights* weights) const {
-    const Tensor vectors = tgt_embed.forward(tgt.ids, part(cache, &Cache::tgt_embed));
-    const Tensor x = tgt_positions.forward(vectors, part(cache, &Cache::tgt_positions));
-    if (cache) cache->tgt = tgt.packing;
-    return decoder.forward(pack(x, tgt.packing), memory, target_mask(tgt), source_mask(src, tgt),
-                           part(cache, &Cache::decoder),
-                           part(weights, &AttentionWeights::decoder));  // [B, Lt, d_model]
-}
 // [backward]
 // forward was:  memory = encoder(src),  y = decoder(tgt, memory)
 // hence:        the same steps from last to first; memory's gradient goes into the encoder
 void Transformer::backward(const Tensor& dy, const Cache& cache) {
-    const auto [dtgt, dmemory] = decoder.backward(dy, cache.decoder);
-    tgt_embed.backward(tgt_positions.backward(unpack(dtgt, cache.tgt), cache.tgt_positions),
-                       cache.tgt_embed);
-
-    const Tensor dsrc = encoder.backward(dmemory, cache.encoder);
-    src_embed.backward(src_positions.backward(unpack(dsrc, cache.src), cache.src_positions),
-                       cache.src_embed);
+    const auto tgt_positions_backward = [&](const Tensor& dx) {
+        return tgt_positions.backward(unpack(dx, cache.tgt), cache.tgt_positions);
+    };
+    const auto src_positions_backward = [&](const Tensor& dx) {
+        return src_positions.backward(unpack(dx, cache.src), cache.src_positions);
+    };
+    // [backward: lines]
+    const auto [dx, dmemory] = decoder.backward(dy, cache.decoder);
+    tgt_embed.backward(tgt_positions_backward(dx), cache.tgt_embed);
+    const Tensor dx_src = encoder.backward(dmemory, cache.encoder);
+    src_embed.backward(src_positions_backward(dx_src), cache.src_embed);
+    // [backward: end]
 }
 
 }  // namespace abh
