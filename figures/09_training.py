@@ -135,7 +135,7 @@ def flow(data: Data, fig: Figure) -> None:
     arrow(axes, (left, rows[2] + 0.09), (right, rows[2] + 0.09), width=1.4)
     arrow(axes, (right, rows[2] - 0.09), (left, rows[2] - 0.09), "C1", 1.8)
     write((left + right) / 2, rows[2] + 0.16, f"memory{chr(10) if small else ' '}[{n}, {d:.0f}]", va="bottom")
-    text = f"d memory: a sum{chr(10) if small else ' '}over the\ndecoder's layers"
+    text = "d memory:\nsum over\ndecoder's\nlayers" if small else "d memory:\na sum over the\ndecoder's layers"
     write((left + right) / 2, rows[2] - 0.17, text, "C1", va="top")
     arrow(axes, (right - 0.4, rows[4]), (right, rows[4]), width=1.4)
     write(right - 0.45, rows[4], "target out" if small else f"must say:  {'  '.join(target[1:])}", side="right")

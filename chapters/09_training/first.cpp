@@ -1,8 +1,6 @@
 #include "chapters/09_training/first.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "chapters/09_training/data/batches.hpp"
@@ -108,9 +106,7 @@ double step(Transformer& model, const Parameters& weights, const Batch& pairs, R
 Transformer small_toy(const Task& toy, std::uint64_t seed) {
     TransformerOptions o = toy.model;
     o.n_encoder_layers = o.n_decoder_layers = 2;
-    o.layer.attention.d_model = 32;
-    o.layer.attention.n_heads = 4;
-    o.layer.d_ff = 64;
+    o.layer.attention.d_model = 32, o.layer.attention.n_heads = 4, o.layer.d_ff = 64;
     o.layer.add_norm.dropout = o.positions.dropout = 0;
     return Transformer(o, Random(seed));
 }

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <utility>
 
 #include "chapters/09_training/model/transformer.hpp"
 #include "lib/io/text.hpp"

@@ -52,7 +52,7 @@ void Transformer::tie() {
             "transformer: {} source words and {} target words cannot share one table",
             options_.src_words, options_.tgt_words);
     // [tie: handles]
-    output.weight = tgt_embed.table;  // handles: one value, one gradient
+    output.weight = tgt_embed.table;  // a second name: one value, one gradient
     if (options_.tied == Tied::all) src_embed.table = tgt_embed.table;
     // [tie: end]
 }
@@ -81,45 +81,41 @@ namespace {
 
 /// One pass through a model. Each part keeps what backward needs in its own place of the cache.
 struct Pass {
-    using Cache = Transformer::Cache;
+    using Kept = Transformer::Cache;
     using Weights = Transformer::AttentionWeights;
-    const Transformer& model;
-    Cache* cache;
+    const Transformer& all;
+    Kept* cache;
     Weights* weights;
 
-    Tensor src_embed(const Sentences& src) const {
-        if (cache) cache->src = src.packing;
-        return model.src_embed.forward(src.ids, part(cache, &Cache::src_embed));
-    }
-    Tensor tgt_embed(const Sentences& tgt) const {
-        if (cache) cache->tgt = tgt.packing;
-        return model.tgt_embed.forward(tgt.ids, part(cache, &Cache::tgt_embed));
-    }
+    Tensor run(auto& layer, auto& x, auto at) const { return layer.forward(x, part(cache, at)); }
+    Tensor src_embed(const Ids& ids) const { return run(all.src_embed, ids, &Kept::src_embed); }
+    Tensor tgt_embed(const Ids& ids) const { return run(all.tgt_embed, ids, &Kept::tgt_embed); }
     Tensor src_positions(const Tensor& x) const {
-        return model.src_positions.forward(x, part(cache, &Cache::src_positions));
+        return run(all.src_positions, x, &Kept::src_positions);
     }
     Tensor tgt_positions(const Tensor& x) const {
-        return model.tgt_positions.forward(x, part(cache, &Cache::tgt_positions));
+        return run(all.tgt_positions, x, &Kept::tgt_positions);
     }
     Tensor encoder(const Tensor& x, const Sentences& src) const {
-        return model.encoder.forward(pack(x, src.packing), model.source_mask(src, src),
-                                     part(cache, &Cache::encoder),
-                                     part(weights, &Weights::encoder));
+        if (cache) cache->src = src.packing;
+        return all.encoder.forward(pack(x, src.packing), all.source_mask(src, src),
+                                   part(cache, &Kept::encoder), part(weights, &Weights::encoder));
     }
     Tensor decoder(const Tensor& x, const Tensor& memory, const Sentences& tgt,
                    const Sentences& src) const {
-        return model.decoder.forward(pack(x, tgt.packing), memory, model.target_mask(tgt),
-                                     model.source_mask(src, tgt), part(cache, &Cache::decoder),
-                                     part(weights, &Weights::decoder));
+        if (cache) cache->tgt = tgt.packing;
+        return all.decoder.forward(pack(x, tgt.packing), memory, all.target_mask(tgt),
+                                   all.source_mask(src, tgt), part(cache, &Kept::decoder),
+                                   part(weights, &Weights::decoder));
     }
     // [forward]
     Tensor encode(const Sentences& src) const {
-        const Tensor x = src_positions(src_embed(src));  // [B, Ls, d_model]
-        return encoder(x, src);                          // memory [B, Ls, d_model]
+        const Tensor x = src_positions(src_embed(src.ids));  // [B, Ls, d_model]
+        return encoder(x, src);                              // memory [B, Ls, d_model]
     }
     Tensor decode(const Sentences& tgt, const Tensor& memory, const Sentences& src) const {
-        const Tensor x = tgt_positions(tgt_embed(tgt));  // [B, Lt, d_model]
-        return decoder(x, memory, tgt, src);             // [B, Lt, d_model]
+        const Tensor x = tgt_positions(tgt_embed(tgt.ids));  // [B, Lt, d_model]
+        return decoder(x, memory, tgt, src);                 // [B, Lt, d_model]
     }
     // [interface]
 };

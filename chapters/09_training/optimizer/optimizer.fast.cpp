@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <functional>
 
 #include "lib/fast/gradient.hpp"
 #include "lib/fast/lanes.hpp"
