@@ -227,7 +227,7 @@ def inside_heads(data: Data, fig: Figure) -> None:
     grid = np.atleast_2d(fig.subplots(*shape))
     for head, axes in enumerate(grid.flat):
         rows = glossed(words, " ") if head % shape[1] == 0 else [""] * len(words)
-        heat(axes, weights[head], rows=rows, columns=glossed(words, staggered=True), low=0, high=1, top=True)
+        heat(axes, weights[head], rows=rows, columns=words, low=0, high=1, top=True)
         axes.tick_params(labelsize=7.5)
         axes.set_xlabel(f"head {head}")
 

@@ -29,7 +29,7 @@ void print(const std::string& name, const Tensor& t) {
 void by_hand(const Results& results) {
     section("Two heads by hand");
     const Real r = std::sqrt(Real(2)) * std::log(Real(3));  // e^(r / sqrt(2)) = 3
-    const Tensor query({1, 1, 4}, {r, 0, 0, r}), price({1, 1, 4}, {4, 0, 0, 4});
+    const Tensor query({1, 1, 4}, {r, 0, 0, r}), price({1, 1, 4}, {0, 4, 4, 0});
     const Tensor words({1, 2, 4}, {1, 0, 1, 0,  //
                                    0, 1, 0, 1});
     for (Index n_heads : {1, 2}) {

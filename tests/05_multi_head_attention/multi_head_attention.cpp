@@ -230,7 +230,7 @@ TEST_CASE("the worked gradient of two heads is what backward computes") {
     }
     for (Linear* map : {&layer.w_q, &layer.w_k, &layer.w_v})
         for (Index c = 0; c < 4; ++c) map->weight.value(c, c) = 1;
-    layer.w_o.weight.value(0, 0) = layer.w_o.weight.value(0, 3) = 4;
+    layer.w_o.weight.value(0, 1) = layer.w_o.weight.value(0, 2) = 4;
     const Real ln3 = std::log(Real(3)), root2 = std::sqrt(Real(2)), s = root2 * ln3;
     const Tensor query({1, 1, 4}, {s, 0, 0, s}), words({1, 2, 4}, {1, 0, 1, 0, 0, 1, 0, 1});
     MultiHeadAttention::Cache cache;
@@ -240,16 +240,16 @@ TEST_CASE("the worked gradient of two heads is what backward computes") {
         REQUIRE(max_difference(found, Tensor(found.shape(), by_hand)) < round_off);
     };
     const Real a = 3 * ln3 / 4, c = 3 / (4 * root2);
-    is(y, {6, 0, 0, 0});
-    is(d.dquery, {c, -c, -c, c});
-    is(d.dkey, {a, 0, 0, -a, -a, 0, 0, a});
-    is(d.dvalue, {3, 0, 0, 1, 1, 0, 0, 3});
+    is(y, {2, 0, 0, 0});
+    is(d.dquery, {-c, c, c, -c});
+    is(d.dkey, {-a, 0, 0, a, a, 0, 0, -a});
+    is(d.dvalue, {0, 3, 1, 0, 0, 1, 3, 0});
     is(layer.w_o.weight.grad(), {Real(0.75), Real(0.25), Real(0.25), Real(0.75),  //
                                  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-    is(layer.w_q.weight.grad(), {a, 0, 0, a, -a, 0, 0, -a, -a, 0, 0, -a, a, 0, 0, a});
-    is(layer.w_q.bias.grad(), {c, -c, -c, c});
+    is(layer.w_q.weight.grad(), {-a, 0, 0, -a, a, 0, 0, a, a, 0, 0, a, -a, 0, 0, -a});
+    is(layer.w_q.bias.grad(), {-c, c, c, -c});
     is(layer.w_k.bias.grad(), {0, 0, 0, 0});
-    is(layer.w_v.bias.grad(), {4, 0, 0, 4});
+    is(layer.w_v.bias.grad(), {0, 4, 4, 0});
     is(layer.w_o.bias.grad(), {1, 0, 0, 0});
 }
 
