@@ -72,9 +72,9 @@ Tensor plain::attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, In
     const Tensor q_h = split_heads(q, n_heads);  // [B, H, Lq, d_k]
     const Tensor k_h = split_heads(k, n_heads);  // [B, H, Lk, d_k]
     const Tensor v_h = split_heads(v, n_heads);  // [B, H, Lk, d_k]
-    const Mask dense = mask.dense(scores_shape(q, k, v, n_heads, mask));
+    const Mask hidden = mask.dense(scores_shape(q, k, v, n_heads, mask));
     AttentionCache* const own = cache ? &cache->kept.emplace<AttentionCache>() : nullptr;
-    return join_heads(attention(q_h, k_h, v_h, dense, options, own, weights));
+    return join_heads(attention(q_h, k_h, v_h, hidden, options, own, weights));
 }
 // [plain: backward]
 // forward was:  y = join(attention(split(q), split(k), split(v)))
