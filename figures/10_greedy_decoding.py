@@ -220,7 +220,7 @@ def inside_cross(data: Data, fig: Figure) -> None:
     axes.set_ylabel("word said")
 
 
-@figure("inside_heads", width=7.5, height=2.7, narrow=(3.7, 4.2))
+@figure("inside_heads", width=7.5, height=2.3, narrow=(3.7, 4.1))
 def inside_heads(data: Data, fig: Figure) -> None:
     weights, words = data.array("heads", run="inside")[0], words_of(data, "source")
     shape = (2, 2) if narrow() else (1, len(weights))
