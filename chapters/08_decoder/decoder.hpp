@@ -44,8 +44,7 @@ public:
                    AttentionWeights* weights = nullptr) const;
     /// The layer with other attentions: `self(h)` and `cross(h)` return what these compute for the
     /// query `h`, `[B, Lt, d_model]`.
-    template <class Self, class Cross>
-    Tensor around(const Tensor& x, const Self& self, const Cross& cross) const;
+    Tensor around(const Tensor& x, const auto& self, const auto& cross) const;
     /// Adds to the gradients of all parameters.
     /// @param dy  gradient of the loss with respect to the result, `[B, Lt, d_model]`
     Gradients backward(const Tensor& dy, const Cache& cache);
@@ -60,8 +59,7 @@ public:
     AddNorm norm3;
 };
 // [layer: other attentions]
-template <class Self, class Cross>
-Tensor DecoderLayer::around(const Tensor& x, const Self& self, const Cross& cross) const {
+Tensor DecoderLayer::around(const Tensor& x, const auto& self, const auto& cross) const {
     const Tensor x1 = norm1.after(x, self(norm1.before(x)));
     const Tensor x2 = norm2.after(x1, cross(norm2.before(x1)));
     return norm3.after(x2, ff.forward(norm3.before(x2)));

@@ -1,6 +1,7 @@
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "chapters/09_training/loss/argmax.hpp"
 #include "chapters/10_greedy_decoding/incremental_decoder.hpp"
@@ -56,16 +57,17 @@ struct Passes {
     }
 };
 // [greedy]
-/// One pass per word, until the end symbol comes or `most` words have been said.
-void say(const Passes& model, const Ids& src, const DecodingOptions& options, Index most,
-         Translation& said) {
+/// One pass per word, until the end symbol comes or there are `max_words` words.
+Translation say(const Passes& model, const Ids& src, const DecodingOptions& options) {
+    Translation said;
     const Tensor memory = model.encode(src);  // [1, Ls, d_model], once
     do {
         const Ids prefix = prefix_of(options.start, said.ids);    // [1, t]: S and the words said
         const Tensor logits = model.logits(prefix, memory, src);  // [1, t, V]
         const Prediction next = argmax(logits).values().back();   // of the last row
         if (!append(next, options, said)) break;                  // E
-    } while (static_cast<Index>(said.ids.size()) < most);
+    } while (static_cast<Index>(said.ids.size()) < options.max_words);
+    return said;
 }
 // [around]
 }  // namespace
@@ -75,10 +77,13 @@ Translation greedy_decode(const Transformer& model, const Ids& src, const Decodi
     check(model, src, options);
     require(src.dim(0) == 1, "greedy decoding: src has shape {}, expected [1, Ls]", src.shape());
     Transformer::Cache cache;
-    Translation result;
+    Transformer::AttentionWeights weights;
     const Passes passes{model, options.dropout ? &cache : nullptr,
-                        with_weights ? &result.weights : nullptr};
-    say(passes, src, options, limit(model, options), result);
+                        with_weights ? &weights : nullptr};
+    DecodingOptions within = options;
+    within.max_words = limit(model, options);
+    Translation result = say(passes, src, within);
+    result.weights = std::move(weights);
     return result;
 }
 // [cached: greedy]
