@@ -68,7 +68,9 @@ double show_batch(const char* title, Real smoothing) {
 /// How hard two losses pull at the logit of I, and what a second softmax does to the loss.
 void show_wrong_losses(Results& results) {
     section("How hard two losses pull");
-    fmt::print("logits      p of I   (p-y)^2     -ln p\n");
+    fmt::print(
+        "                     pull of   pull of\n"
+        "logits      p of I   (p-y)^2     -ln p\n");
     const Ids right({1, 1}, {1});
     for (const Tensor& z : {Tensor({1, 1, 4}, {0, 2, 1, 0}), Tensor({1, 1, 4}, {0, 0, 3, 0}),
                             Tensor({1, 1, 4}, {0, 0, 9, 0})}) {
