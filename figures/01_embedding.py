@@ -36,7 +36,7 @@ def place(axes: Axes, words: Sequence[str], x: Sequence[float], y: float) -> Non
     for i, (word, at) in enumerate(zip(words, x, strict=True)):
         color = {"a": "C0", "good": "C1", "boy": "C1"}.get(word, muted())
         axes.text(at, y, word, ha="center", va="center", fontsize=11, color=color,
-                  fontweight="normal" if color == muted() else "bold")
+                  fontfamily="DejaVu Sans", fontweight="normal" if color == muted() else "bold")
 
 
 @figure("one_row", width=7.4, height=3.95, narrow=(3.7, 3.4))
@@ -54,7 +54,7 @@ def one_row(data: Data, fig: Figure) -> None:
     for i, word in enumerate(order):
         y, chosen = top - step * i, word == "a"
         axes.text(left - 0.2, y + cell[1] / 2, word, ha="right", va="center", fontsize=10.5,
-                  fontweight="bold" if chosen else "normal", color="C0" if chosen else ink())
+                  fontfamily="DejaVu Sans", fontweight="bold" if chosen else "normal", color="C0" if chosen else ink())
         cells(axes, table[ENGLISH.index(word)], left, y, cell, "C0" if chosen else muted(), 2.2 if chosen else 0.6)
     middle = top - step * order.index("a") + cell[1] / 2
     plus = (end + (1.0 if narrow() else 2.1), middle)
@@ -72,7 +72,8 @@ def one_row(data: Data, fig: Figure) -> None:
         axes.text(copy + (0.22 if narrow() else 0.3), middle + sign * 0.75, f"“say {said}!”", color="C1", fontsize=10,
                   va="center", ha="left", style="italic")
     axes.add_patch(Circle(plus, 0.2, facecolor=paper(), edgecolor="C1", linewidth=1.7, zorder=4))
-    axes.text(*plus, "+", ha="center", va="center_baseline", color="C1", fontsize=13, fontweight="bold", zorder=5)
+    axes.text(*plus, "+", ha="center", va="center_baseline", color="C1", fontsize=13, fontfamily="DejaVu Sans",
+              fontweight="bold", zorder=5)
     arrow(axes, (plus[0] - 0.2, middle), (end + 0.12, middle), "C1", 1.9)
     away = 2.0 if narrow() else 1.75
     axes.text(end + 0.45, middle + away, "forward:\ncopy the row", color="C0", fontsize=9.5, ha="left", va="center")
@@ -169,7 +170,7 @@ def planes(data: Data, fig: Figure) -> None:
             first = text.split(",")[0]
             axes.text(*(tip + 0.05 * limit * direction), text, ha=side(direction[0], "left", "right"),
                       va=side(direction[1], "bottom", "top"), color=ALIKE[first][0] if first in ALIKE else ink(),
-                      fontweight="bold" if first in ALIKE else "normal")
+                      fontfamily="DejaVu Sans", fontweight="bold" if first in ALIKE else "normal")
         axes.set(xlim=(-limit, limit), ylim=(-limit, limit), aspect="equal", xticks=[], yticks=[])
         axes.set_title(title)
         for spine in axes.spines.values():

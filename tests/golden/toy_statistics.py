@@ -148,6 +148,7 @@ def train(system: str, name: str, programs: Path | None, seed: int) -> dict:
 # The story that both tell -------------------------------------------------------------------------
 
 EXPECTED = "I have a girl friend ."
+TRAINED = tuple(f"I have {what} friend ." for what in ("a good", "zero girl", "a boy"))
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ class Summary:
     exact: int  # of three training sentences a seed
     endless: int  # decodes of four a seed
     unseen: int  # seeds that translate the unseen sentence
+    known: int  # seeds that answer it with a sentence of training
 
     @staticmethod
     def of(found: list[dict]) -> Summary:
@@ -176,6 +178,7 @@ class Summary:
             exact=sum(one["exact"] for one in found),
             endless=sum(one["endless"] for one in found),
             unseen=sum(one["unseen"] == EXPECTED for one in found),
+            known=sum(one["unseen"] in TRAINED for one in found),
         )
 
     def line(self) -> str:
