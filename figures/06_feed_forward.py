@@ -75,7 +75,7 @@ def river(data: Data, fig: Figure) -> None:
     small = narrow()
     layers, pitch, right = (2, 1.62, 3.6) if small else (4, 1.75, 7.46)
     top = fig.get_size_inches()[1]
-    titles = ("nothing around it: it dries up", "x + F(x): branches come back, and it swells", "norm(x + F(x)): word and size stay")
+    titles = ("nothing around it: it dries up", "x + F(x): what the branches add makes it swell", "norm(x + F(x)): word and size stay")
     for title, y in zip(titles, (top - 0.12, top - 1.2, top - 2.88), strict=True):
         axes.text(0.14, y, title, ha="left", va="top", fontsize=9.5, color=ink())
 
@@ -119,9 +119,10 @@ def stacks(data: Data, fig: Figure) -> None:
         line = "--" if key == "norm" else "-"
         found = data.array(f"stack_{key}")
         size.plot(layer, found[0], color=color, linestyle=line, linewidth=2 if key == "post" else 1.6)
-        alike.plot(layer, found[3], color=color, linestyle=line if key != "sum" else ":", label=label)
+        alike.plot(layer, found[3], color=color, linestyle="--" if key == "sum" else line, label=label)
         if key in ("nothing", "sum"):
             size.plot(layer, data.array(f"larger_{key}")[0], color=color, linestyle=":")
+    alike.plot(layer, data.array("larger_post")[3], color="C0", linestyle=":", label="both, × 3")
     size.set_yscale("log")
     size.set_ylim(1e-33, 1e24)
     for x, y, text, color in ((26, 1e-22, "nothing", "C1"), (30, 1e6, "nothing, × 3", "C1"),

@@ -50,15 +50,18 @@ void feed_forward(Results& results, Random random, Index d_model, Index d_ff) {
 // [stack]
 void stacks(Results& results, std::uint64_t seed, Index depth) {
     section("Four stacks");
-    Table table(results, {{"around each sublayer", "<20"},
-                          {"size", "10.2g"},
-                          {"gradient", "10.2g"},
-                          varying("alike", "10.2f", "{}_alike"),
-                          {"size, weights x 3", "18.2g"}});
+    Table table(results, {{"around", "<14"},
+                          {"size", "7.2g"},
+                          {"gradient", "8.2g"},
+                          varying("alike", "5.2f", "{}_alike"),
+                          {"x 3: size", "9.2g"},
+                          {"gradient", "8.2g"},
+                          varying("alike", "5.2f", "{}_larger_alike")});
     const auto stack = [&](const char* what, const char* key, bool adds, NormAt norm) {
         const Tensor found = by_depth(depth, {adds, norm}, seed);
         const Tensor larger = by_depth(depth, {adds, norm, 3}, seed);
-        table.row(key, what, found(0, depth), found(1, 0), found(3, depth), larger(0, depth));
+        table.row(key, what, found(0, depth), found(1, 0), found(3, depth), larger(0, depth),
+                  larger(1, 0), larger(3, depth));
         results.array(fmt::format("stack_{}", key), found);
         results.array(fmt::format("larger_{}", key), larger);
     };
