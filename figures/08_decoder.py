@@ -61,6 +61,11 @@ def shift(data: Data, fig: Figure) -> None:
     )):
         left, top = (0.9, height - 0.15 - 2.75 * n) if small else (0.86 + 2.1 * n, height - 0.12)
         row = panel(axes, left, top, title, reads, target, seen)
+        if n < 2:  # the source is drawn at the last panel, its lines at all of them
+            side = left + 3 * PITCH + WIDE / 2
+            for dy in (0.14, 0, -0.14):
+                look(axes, (side, row[1] + dy), (row[0] + 0.16, row[1] + dy / 2), "C2", 0.9)
+            axes.text(side, row[1] + 0.27, "source", ha="right", va="center", fontsize=8.5, color="C2", style="italic")
         leaks = data.value(count)
         color = "C1" if leaks else "C2"
         axes.text(left + PITCH, top - 2.42, f"{leaks:.0f}", ha="right", va="center", fontsize=21, color=color)
