@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import strip
 from matplotlib.patches import Circle, Rectangle
 from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper
+
+
+@figure("here_add_norm", **strip.SIZES)
+def here_add_norm(data: Data, fig: Figure) -> None:
+    strip.draw(fig, "06_feed_forward/add_norm")
 
 
 @figure("v", width=7.6, height=2.75, narrow=(3.7, 5.9))
@@ -114,24 +120,21 @@ def stacks(data: Data, fig: Figure) -> None:
     """Size and likeness of the rows after each layer, with and without residual connection and norm."""
     size, alike = panels(fig, 2)
     layer = np.arange(int(data.value("depth")) + 1)
-    for key, color, label in (("nothing", "C1", "nothing"), ("sum", "C5", "residual alone"), ("norm", "C3", "norm alone"),
-                              ("post", "C0", "both")):
-        line = "--" if key == "norm" else "-"
+    for key, color, line, width, name, above, at in (
+        ("nothing", "C1", "-", 1.6, "nothing", (47, 0.12, "right"), (13, 1.0, "right")),
+        ("norm", "C3", "--", 1.6, "norm alone", (47, 1.12, "right"), (13, 0.78, "left")),
+        ("sum", "C5", "--", 1.6, "residual alone", (30, 2.75, "right"), (25, 0.46, "right")),
+        ("post", "C0", "-", 2.0, "both", (26, 1.12, "right"), (22, 0.2, "left")),
+    ):
         found = data.array(f"stack_{key}")
-        size.plot(layer, found[0], color=color, linestyle=line, linewidth=2 if key == "post" else 1.6)
-        alike.plot(layer, found[3], color=color, linestyle="--" if key == "sum" else line, label=label)
-        if key in ("nothing", "sum"):
-            size.plot(layer, data.array(f"larger_{key}")[0], color=color, linestyle=":")
-    alike.plot(layer, data.array("larger_post")[3], color="C0", linestyle=":", label="both, × 3")
-    size.set_yscale("log")
-    size.set_ylim(1e-33, 1e24)
-    for x, y, text, color in ((26, 1e-22, "nothing", "C1"), (30, 1e6, "nothing, × 3", "C1"),
-                              (29, 1e15, "residual alone, × 3", "C5"), (22, 1e-5, "residual alone; norm\nalone; both", "C0")):
-        size.text(x, y, text, color=color, fontsize=8.5, ha="right" if y > 1e10 or y < 1e-10 else "left", va="center")
+        for axes, curve in ((size, found[0]), (alike, found[3])):
+            axes.plot(layer, curve, color=color, linestyle=line, linewidth=width, zorder=4 if line == "--" else 3)
+        size.text(*above[:2], name, color=color, fontsize=8.5, ha=above[2], va="bottom")
+        alike.text(*at[:2], name, color=color, fontsize=8.5, ha=at[2], va="center")
+    size.set_ylim(-0.12, 4.2)
     size.set_ylabel("size of a number")
     alike.set_ylabel("how alike two words are")
     alike.set_ylim(-0.05, 1.05)
-    alike.legend(loc="lower right")
     for axes in (size, alike):
         axes.set_xlabel("after layer")
         axes.grid()

@@ -220,7 +220,7 @@ def inside_cross(data: Data, fig: Figure) -> None:
     axes.set_ylabel("word said")
 
 
-@figure("inside_heads", width=7.5, height=2.3, narrow=(3.7, 4.1))
+@figure("inside_heads", width=7.5, height=2.6, narrow=(3.7, 4.8))
 def inside_heads(data: Data, fig: Figure) -> None:
     weights, words = data.array("heads", run="inside")[0], words_of(data, "source")
     shape = (2, 2) if narrow() else (1, len(weights))
@@ -230,6 +230,8 @@ def inside_heads(data: Data, fig: Figure) -> None:
         heat(axes, weights[head], rows=rows, columns=words, low=0, high=1, top=True)
         axes.tick_params(labelsize=7.5)
         axes.set_xlabel(f"head {head}")
+        for place, label in enumerate(glossed(words, " ")):  # columns are too narrow for a gloss that lies
+            axes.text(place, len(words) - 0.3, label.partition(" ")[2], rotation=90, ha="center", va="top", fontsize=7, color=ink())
 
 
 @figure("inside_units", width=7.2, height=3.4, narrow=(3.7, 2.3))

@@ -23,7 +23,8 @@ MARKED = {
     "03_masks": (ATTENTIONS, "what attention may look at"),
     "04_scaled_dot_product_attention": (ATTENTIONS, "attention, in all three places"),
     "05_multi_head_attention": (ATTENTIONS, "attention with several heads"),
-    "06_feed_forward": ({"add & norm", "feed-forward"}, "feed-forward, add & norm"),
+    "06_feed_forward": ({"feed-forward"}, "feed-forward"),
+    "06_feed_forward/add_norm": ({"add & norm"}, "add & norm"),  # a page with a strip of its own
     "07_encoder": ({"encoder:"}, "encoder"),
     "08_decoder": ({"decoder:"}, "decoder"),
     "09_training": ({"linear, softmax", "loss"}, "linear, softmax, loss"),
