@@ -63,7 +63,6 @@ void stacks(Results& results, std::uint64_t seed, Index depth) {
         table.row(key, what, found(0, depth), found(1, 0), found(3, depth), larger(0, depth),
                   larger(1, 0), larger(3, depth));
         results.array(fmt::format("stack_{}", key), found);
-        results.array(fmt::format("larger_{}", key), larger);
     };
     stack("nothing", "nothing", false, NormAt::nowhere);
     stack("norm alone", "norm", false, NormAt::after);
