@@ -27,7 +27,6 @@ class AbhSoftmax extends LivePart {
       make("p", {}, "The weights are softmax of s / temperature, and √dₖ is such a temperature. ds says how fast the ",
         "loss grows with each score. If one weight is nearly 1, every ds is nearly 0: the row is saturated."),
       this.said);
-    body.append(...listings("softmax-cpp-softmax", "softmax-cpp-softmax-backward"));
     this.row.select.value = this.of.select.value = "4";
     this.again();
   }
