@@ -1,0 +1,95 @@
+#include "chapters/15_language_model/grouped_attention.hpp"
+
+#include "lib/eigen.hpp"
+#include "lib/part.hpp"
+
+namespace abh {
+// [share]
+namespace {
+
+void check(const Shape& shape, Index heads, Index n_groups, Index n_heads) {
+    require(shape.rank() == 3 && n_groups >= 1 && n_heads % n_groups == 0 && shape[2] % heads == 0,
+            "grouped attention: shape {} for {} heads in {} groups", shape, n_heads, n_groups);
+}
+
+}  // namespace
+
+Tensor share_heads(const Tensor& x, Index n_groups, Index n_heads) {
+    check(x.shape(), n_groups, n_groups, n_heads);
+    if (n_groups == n_heads) return x;
+    const Index d = x.dim(2) / n_groups;
+    Tensor y(x.shape().with(2, n_heads * d));
+    for (Index h = 0; h < n_heads; ++h)
+        matrix(y).middleCols(h * d, d) = matrix(x).middleCols(h * n_groups / n_heads * d, d);
+    return y;
+}
+// [share: backward]
+// forward was:  each query head gets a copy of its group's head
+// hence:        that head gets the sum of what its copies get
+Tensor share_heads_backward(const Tensor& dy, Index n_groups, Index n_heads) {
+    check(dy.shape(), n_heads, n_groups, n_heads);
+    if (n_groups == n_heads) return dy;
+    const Index d = dy.dim(2) / n_heads;
+    Tensor dx = Tensor::zeros(dy.shape().with(2, n_groups * d));
+    for (Index h = 0; h < n_heads; ++h)
+        matrix(dx).middleCols(h * n_groups / n_heads * d, d) += matrix(dy).middleCols(h * d, d);
+    return dx;
+}
+// [construct]
+namespace {
+
+GroupedAttentionOptions checked(const GroupedAttentionOptions& o) {
+    require(o.n_kv_heads >= 1 && o.n_heads >= 1 && o.n_heads % o.n_kv_heads == 0 &&
+                o.d_model % o.n_heads == 0,
+            "grouped attention: width {} with {} query heads in {} groups, expected that the "
+            "groups divide the heads and these the width",
+            o.d_model, o.n_heads, o.n_kv_heads);
+    return o;
+}
+
+Index kv_width(const GroupedAttentionOptions& o) {
+    return o.d_model / o.n_heads * o.n_kv_heads;
+}
+
+}  // namespace
+
+GroupedAttention::GroupedAttention(const GroupedAttentionOptions& options, Random& random)
+    : options_(checked(options)),
+      w_q(options.d_model, options.d_model, false, random),
+      w_k(options.d_model, kv_width(options), false, random),
+      w_v(options.d_model, kv_width(options), false, random),
+      w_o(options.d_model, options.d_model, false, random) {}
+
+void GroupedAttention::collect(Parameters& list, const std::string& name) {
+    w_q.collect(list, join_name(name, "q_proj"));
+    w_k.collect(list, join_name(name, "k_proj"));
+    w_v.collect(list, join_name(name, "v_proj"));
+    w_o.collect(list, join_name(name, "o_proj"));
+}
+// [forward]
+Tensor GroupedAttention::forward(const Tensor& x, Cache* cache, Tensor* weights) const {
+    const auto& [d_model, n_heads, n_kv_heads, rotary] = options_;
+    Tensor q = w_q.forward(x, part(cache, &Cache::q));        // [B, L, H * d_k]
+    Tensor k = w_k.forward(x, part(cache, &Cache::k));        // [B, L, G * d_k]
+    const Tensor v = w_v.forward(x, part(cache, &Cache::v));  // [B, L, G * d_k]
+    if (rotary) q = rotate(q, n_heads, *rotary), k = rotate(k, n_kv_heads, *rotary);
+    const Tensor context =
+        attend_heads(q, share_heads(k, n_kv_heads, n_heads), share_heads(v, n_kv_heads, n_heads),
+                     n_heads, hide_future(), {}, part(cache, &Cache::attention), weights);
+    return w_o.forward(context, part(cache, &Cache::out));  // [B, L, d_model]
+}
+// [backward]
+// forward was:  q = rotate(x W_Q^T),  k = rotate(x W_K^T),  v = x W_V^T,
+//               y = attend_heads(q, share(k), share(v)) W_O^T
+// hence:        the same steps from last to first; x was used three times, so its gradients add
+Tensor GroupedAttention::backward(const Tensor& dy, const Cache& cache) {
+    const auto& [d_model, n_heads, n_kv_heads, rotary] = options_;
+    const auto d = attend_heads_backward(w_o.backward(dy, cache.out), cache.attention);
+    Tensor dq = d.dq, dk = share_heads_backward(d.dk, n_kv_heads, n_heads);
+    const Tensor dv = share_heads_backward(d.dv, n_kv_heads, n_heads);
+    if (rotary)
+        dq = rotate_backward(dq, n_heads, *rotary), dk = rotate_backward(dk, n_kv_heads, *rotary);
+    return w_q.backward(dq, cache.q) + w_k.backward(dk, cache.k) + w_v.backward(dv, cache.v);
+}
+
+}  // namespace abh

@@ -1,0 +1,82 @@
+#include "chapters/15_language_model/language_model.hpp"
+
+#include <cmath>
+
+#include "lib/part.hpp"
+
+namespace abh {
+// [stack]
+Stack::Stack(const StackOptions& o, Random random)
+    : random_(std::move(random)),
+      embed(o.words, o.layer.attention.d_model, o.embedding, random_),
+      positions(o.layer.attention.d_model, o.positions, random_),
+      layers(o.layer, o.n_layers, random_),
+      output(o.layer.attention.d_model, o.words, true, random_) {}
+
+void Stack::collect(Parameters& list, const std::string& name) {
+    embed.collect(list, join_name(name, "embed"));
+    positions.collect(list, join_name(name, "positions"));
+    layers.collect(list, name);
+    output.collect(list, join_name(name, "output"));
+}
+// [stack: forward]
+Tensor Stack::forward(const Ids& ids, Cache* cache, std::vector<Tensor>* weights) const {
+    const Tensor vectors = embed.forward(ids, part(cache, &Cache::embed));
+    const Tensor x = positions.forward(vectors, part(cache, &Cache::positions));
+    return layers.forward(x, hide_future(), part(cache, &Cache::layers), weights);
+}
+
+void Stack::backward(const Tensor& dy, const Cache& cache) {
+    const Tensor dx = layers.backward(dy, cache.layers);
+    embed.backward(positions.backward(dx, cache.positions), cache.embed);
+}
+// [llama]
+namespace {
+
+EmbeddingOptions table_of(const LlamaOptions& o) {
+    // the sinusoid has numbers of order 1, and so must have what it is added to
+    return {.scale = !o.block.attention.rotary,
+            .deviation = 1 / std::sqrt(static_cast<Real>(o.block.attention.d_model))};
+}
+
+}  // namespace
+
+Llama::Llama(const LlamaOptions& o, Random random)
+    : options_(o),
+      random_(std::move(random)),
+      embed(o.words, o.block.attention.d_model, table_of(o), random_),
+      norm(make_norm(o.block)),
+      output(o.block.attention.d_model, o.words, false, random_) {
+    if (!o.block.attention.rotary)
+        positions.emplace(o.block.attention.d_model, PositionalEncodingOptions{.max_len = 512},
+                          random_);
+    for (Index i = 0; i < o.n_layers; ++i) blocks.emplace_back(o.block, random_);
+    if (o.tied) output.weight = embed.table;  // a handle: one value, one gradient
+}
+
+void Llama::collect(Parameters& list, const std::string& name) {
+    embed.collect(list, join_name(name, "embed_tokens"));
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        blocks[i].collect(list, join_name(name, "layers." + std::to_string(i)));
+    norm.collect(list, join_name(name, "norm"));
+    if (!options_.tied) output.collect(list, join_name(name, "lm_head"));
+}
+// [llama: forward]
+Tensor Llama::forward(const Ids& ids, Cache* cache, std::vector<Tensor>* weights) const {
+    if (cache) cache->blocks.resize(blocks.size());
+    if (weights) weights->resize(blocks.size());
+    Tensor x = embed.forward(ids, part(cache, &Cache::embed));
+    if (positions) x = positions->forward(x, part(cache, &Cache::positions));
+    for (std::size_t i = 0; i < blocks.size(); ++i)
+        x = blocks[i].forward(x, part(part(cache, &Cache::blocks), i), part(weights, i));
+    return norm.forward(x, part(cache, &Cache::norm));
+}
+
+void Llama::backward(const Tensor& dy, const Cache& cache) {
+    Tensor dx = norm.backward(dy, cache.norm);
+    for (std::size_t i = blocks.size(); i-- > 0;) dx = blocks[i].backward(dx, cache.blocks[i]);
+    if (positions) dx = positions->backward(dx, cache.positions);
+    embed.backward(dx, cache.embed);
+}
+
+}  // namespace abh

@@ -1,0 +1,58 @@
+#include "chapters/15_language_model/rotary.hpp"
+
+#include <cmath>
+
+#include "lib/way.hpp"
+
+namespace abh {
+namespace {
+// [turn]
+/// Turns the pairs of every head, backward if `sign` is -1.
+Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first, Real sign) {
+    const Index d = x.dim(2) / n_heads, pairs = d / 2;
+    const Index step = options.pairing == Pairing::halves ? 1 : 2,
+                partner = options.pairing == Pairing::halves ? pairs : 1;
+    Tensor y(x.shape());
+    for (Index t = 0; t < x.dim(1); ++t)
+        for (Index i = 0; i < pairs; ++i) {
+            const Real frequency =
+                std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
+            const Real angle = static_cast<Real>(first + t) * frequency;
+            const Real c = std::cos(angle), s = sign * std::sin(angle);
+            for (Index b = 0; b < x.dim(0); ++b)
+                for (Index h = 0; h < n_heads; ++h) {
+                    // [turn: a pair]
+                    const Index p = h * d + i * step, q = p + partner;
+                    y(b, t, p) = c * x(b, t, p) - s * x(b, t, q);
+                    y(b, t, q) = s * x(b, t, p) + c * x(b, t, q);
+                }
+        }
+    return y;
+}
+
+void check(const Tensor& x, Index n_heads, const RotaryOptions& options) {
+    require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % (2 * n_heads) == 0,
+            "rotary: shape {} for {} heads, expected [B, L, heads * an even number]", x.shape(),
+            n_heads);
+    require(options.base > 0 && std::isfinite(options.base), "rotary: base {}, expected > 0",
+            options.base);
+}
+
+}  // namespace
+// [rotate]
+Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first) {
+    check(x, n_heads, options);
+    const Timed timed("rotary");
+    return turn(x, n_heads, options, first, 1);
+}
+// [rotate: backward]
+// forward was:  each pair, turned by an angle
+// hence:        each pair of dy, turned by the opposite angle, because the transpose of a rotation
+//               is its inverse
+Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options, Index first) {
+    check(dy, n_heads, options);
+    const Timed timed("rotary");
+    return turn(dy, n_heads, options, first, -1);
+}
+
+}  // namespace abh

@@ -1,0 +1,127 @@
+// Per real: the four parts of today's models, a block of them, and the two stacks.
+#include <cmath>
+
+#include "chapters/05_multi_head_attention/multi_head_attention.hpp"
+#include "chapters/15_language_model/language_model.hpp"
+#include "lib/eigen.hpp"
+#include "tests/gradients.hpp"
+#include "tests/proof/trial.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr double round_off = in_double ? 1e-12 : 2e-5;
+
+/// Three query heads of width 4, or six with two heads of keys and values.
+GroupedAttentionOptions small(Index heads, Index kv_heads, Pairing pairing) {
+    return {.d_model = 4 * heads,
+            .n_heads = heads,
+            .n_kv_heads = kv_heads,
+            .rotary = RotaryOptions{.base = 100, .pairing = pairing}};
+}
+
+}  // namespace
+
+TEST_CASE("a row is divided by its size") {
+    RmsNorm norm(2, 0);
+    RmsNorm::Cache cache;
+    const Real rms = std::sqrt(Real(12.5));
+    CHECK(max_difference(norm.forward(Tensor({1, 2}, {3, 4}), &cache),
+                         Tensor({1, 2}, {3 / rms, 4 / rms})) < round_off);
+    CHECK(max_difference(norm.backward(Tensor({1, 2}, {1, 0}), cache),
+                         Tensor({1, 2}, {Real(0.64) / rms, Real(-0.48) / rms})) < round_off);
+}
+
+TEST_CASE("the gradients of RMS norm are those of differences") {
+    for (Index width : {1, 6, 13})
+        check_trial([&](const proof::Sizes& s, Random& source) {
+            return proof::trial_of(proof::shaken(std::make_shared<RmsNorm>(width), source),
+                                   proof::random({s.batch, s.length, width}, source));
+        });
+}
+
+TEST_CASE("a turned pair keeps its length, and turning back is the gradient") {
+    for (const Pairing pairing : {Pairing::neighbors, Pairing::halves}) {
+        const RotaryOptions options{.base = 100, .pairing = pairing};
+        const Tensor x = random_tensor({2, 5, 12}, 3), y = rotate(x, 3, options, 2);
+        CHECK(max_difference(rotate_backward(y, 3, options, 2), x) < round_off);
+        for (Index r = 0; r < 10; ++r)
+            CHECK(std::abs(matrix(x).row(r).norm() - matrix(y).row(r).norm()) < round_off);
+        const Tensor dy = random_tensor(x.shape(), 4);
+        const double forward = vector(y).dot(vector(dy)),
+                     backward = vector(x).dot(vector(rotate_backward(dy, 3, options, 2)));
+        CHECK(std::abs(forward - backward) < 100 * round_off);
+    }
+}
+
+TEST_CASE("the two pairings turn other columns by the same angles") {
+    // columns 0, 1, 2, 3 of a head: neighbors turn (0, 1) and (2, 3), halves (0, 2) and (1, 3)
+    const Tensor x({1, 2, 4}, {1, 0, 0, 0, 1, 0, 0, 0});
+    const Real c = std::cos(Real(1)), s = std::sin(Real(1));
+    CHECK(max_difference(rotate(x, 1, {.pairing = Pairing::neighbors}),
+                         Tensor({1, 2, 4}, {1, 0, 0, 0, c, s, 0, 0})) < round_off);
+    CHECK(max_difference(rotate(x, 1, {.pairing = Pairing::halves}),
+                         Tensor({1, 2, 4}, {1, 0, 0, 0, c, 0, s, 0})) < round_off);
+}
+
+TEST_CASE("a product of turned rows depends on their distance alone") {
+    const Tensor q = random_tensor({1, 1, 8}, 3), k = random_tensor({1, 1, 8}, 4);
+    for (const Pairing pairing : {Pairing::neighbors, Pairing::halves}) {
+        const RotaryOptions options{.base = 50, .pairing = pairing};
+        const auto product = [&](Index t, Index u) {
+            return vector(rotate(q, 1, options, t)).dot(vector(rotate(k, 1, options, u)));
+        };
+        CHECK(std::abs(product(2, 5) - product(9, 12)) < 100 * round_off);
+        CHECK(std::abs(product(2, 5) - product(5, 2)) > 0.01);
+    }
+}
+
+TEST_CASE("the gradients of a gated network are those of differences") {
+    check_trial([](const proof::Sizes& s, Random& source) {
+        return proof::trial_of(std::make_shared<GatedFeedForward>(s.d_model, s.d_ff, source),
+                               proof::hidden_states(s, source));
+    });
+}
+
+TEST_CASE("heads that share get copies, and what the copies get adds up") {
+    const Tensor x({1, 1, 4}, {1, 2, 3, 4});  // two heads of width 2
+    CHECK(same_bits(share_heads(x, 2, 4), Tensor({1, 1, 8}, {1, 2, 1, 2, 3, 4, 3, 4})));
+    CHECK(same_bits(share_heads_backward(Tensor({1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8}), 2, 4),
+                    Tensor({1, 1, 4}, {4, 6, 12, 14})));
+}
+
+TEST_CASE("the gradients of grouped attention are those of differences") {
+    for (const Pairing pairing : {Pairing::neighbors, Pairing::halves})
+        for (const Index kv_heads : {1, 2, 6})
+            check_trial([&](const proof::Sizes& s, Random& source) {
+                return proof::trial_of(
+                    std::make_shared<GroupedAttention>(small(6, kv_heads, pairing), source),
+                    proof::random({s.batch, s.length, 24}, source));
+            });
+}
+
+TEST_CASE("with a key head for each query head and no angles it is the layer of chapter 5") {
+    Random random(3), same_seed(3);
+    GroupedAttentionOptions options = small(3, 3, Pairing::halves);
+    options.rotary.reset();
+    const GroupedAttention grouped(options, random);
+    const MultiHeadAttention layer(
+        {.d_model = 12, .n_heads = 3, .bias_qkv = false, .bias_out = false}, same_seed);
+    const Tensor x = random_tensor({2, 5, 12});
+    CHECK(same_bits(grouped.forward(x), layer.forward(x, x, x, hide_future())));
+}
+
+TEST_CASE("the gradients of a block are those of differences, whatever it is made of") {
+    for (const bool rms_norm : {true, false})
+        for (const bool gated : {true, false})
+            check_trial([&](const proof::Sizes& s, Random& source) {
+                const BlockOptions options{.attention = small(4, 2, Pairing::halves),
+                                           .d_ff = s.d_ff,
+                                           .rms_norm = rms_norm,
+                                           .gated = gated};
+                return proof::trial_of(
+                    proof::shaken(std::make_shared<Block>(options, source), source),
+                    proof::random({s.batch, s.length, 16}, source));
+            });
+}
