@@ -33,9 +33,10 @@ void Block::collect(Parameters& list, const std::string& name) {
     network.collect(list, join_name(name, "mlp"));
 }
 // [forward]
-Tensor Block::forward(const Tensor& x, Cache* cache, Tensor* weights) const {
+Tensor Block::forward(const Tensor& x, Cache* cache, const Packing& packing,
+                      Tensor* weights) const {
     const Tensor h1 = norm1.forward(x, part(cache, &Cache::norm1));
-    const Tensor a = attention.forward(h1, part(cache, &Cache::attention), weights);
+    const Tensor a = attention.forward(h1, part(cache, &Cache::attention), packing, weights);
     const Tensor x1 = x + dropout1_.forward(a, part(cache, &Cache::dropout1));
     const Tensor h2 = norm2.forward(x1, part(cache, &Cache::norm2));
     const Tensor f = network.forward(h2, part(cache, &Cache::network));

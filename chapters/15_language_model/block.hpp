@@ -40,9 +40,11 @@ public:
 
     /// @param x        `[B, L, d_model]`
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
+    /// @param packing  where sentences begin, if `x` is `[1, rows, d_model]` without pads
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
     /// @return         `[B, L, d_model]`
-    Tensor forward(const Tensor& x, Cache* cache = nullptr, Tensor* weights = nullptr) const;
+    Tensor forward(const Tensor& x, Cache* cache = nullptr, const Packing& packing = {},
+                   Tensor* weights = nullptr) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
     Tensor backward(const Tensor& dy, const Cache& cache);
 

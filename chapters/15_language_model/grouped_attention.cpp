@@ -67,15 +67,22 @@ void GroupedAttention::collect(Parameters& list, const std::string& name) {
     w_o.collect(list, join_name(name, "o_proj"));
 }
 // [forward]
-Tensor GroupedAttention::forward(const Tensor& x, Cache* cache, Tensor* weights) const {
+Tensor GroupedAttention::forward(const Tensor& x, Cache* cache, const Packing& packing,
+                                 Tensor* weights) const {
     const auto& [d_model, n_heads, n_kv_heads, rotary] = options_;
     Tensor q = w_q.forward(x, part(cache, &Cache::q));        // [B, L, H * d_k]
     Tensor k = w_k.forward(x, part(cache, &Cache::k));        // [B, L, G * d_k]
     const Tensor v = w_v.forward(x, part(cache, &Cache::v));  // [B, L, G * d_k]
-    if (rotary) q = rotate(q, n_heads, *rotary), k = rotate(k, n_kv_heads, *rotary);
+    if (rotary) {
+        q = rotate(q, n_heads, *rotary, 0, packing);
+        k = rotate(k, n_kv_heads, *rotary, 0, packing);
+    }
+    AttentionMask mask = hide_future();
+    mask.queries = mask.keys = packing;
+    if (cache) cache->packing = packing;
     const Tensor context =
         attend_heads(q, share_heads(k, n_kv_heads, n_heads), share_heads(v, n_kv_heads, n_heads),
-                     n_heads, hide_future(), {}, part(cache, &Cache::attention), weights);
+                     n_heads, mask, {}, part(cache, &Cache::attention), weights);
     return w_o.forward(context, part(cache, &Cache::out));  // [B, L, d_model]
 }
 // [backward]
@@ -87,8 +94,10 @@ Tensor GroupedAttention::backward(const Tensor& dy, const Cache& cache) {
     const auto d = attend_heads_backward(w_o.backward(dy, cache.out), cache.attention);
     Tensor dq = d.dq, dk = share_heads_backward(d.dk, n_kv_heads, n_heads);
     const Tensor dv = share_heads_backward(d.dv, n_kv_heads, n_heads);
-    if (rotary)
-        dq = rotate_backward(dq, n_heads, *rotary), dk = rotate_backward(dk, n_kv_heads, *rotary);
+    if (rotary) {
+        dq = rotate_backward(dq, n_heads, *rotary, 0, cache.packing);
+        dk = rotate_backward(dk, n_kv_heads, *rotary, 0, cache.packing);
+    }
     return w_q.backward(dq, cache.q) + w_k.backward(dk, cache.k) + w_v.backward(dv, cache.v);
 }
 

@@ -35,6 +35,7 @@ public:
     struct Cache {
         Linear::Cache q, k, v, out;
         AttendHeadsCache attention;
+        Packing packing;
     };
 
     /// @throws std::invalid_argument if the numbers of heads do not fit
@@ -42,9 +43,11 @@ public:
 
     /// @param x        `[B, L, d_model]`
     /// @param cache    filled for `backward`; leave it out at inference
+    /// @param packing  where sentences begin, if `x` is `[1, rows, d_model]` without pads
     /// @param weights  if given, receives the attention weights `[B, H, L, L]`
     /// @return         `[B, L, d_model]`
-    Tensor forward(const Tensor& x, Cache* cache = nullptr, Tensor* weights = nullptr) const;
+    Tensor forward(const Tensor& x, Cache* cache = nullptr, const Packing& packing = {},
+                   Tensor* weights = nullptr) const;
     /// Adds to the gradients of the four maps.
     /// @param dy  gradient of the loss with respect to the result
     /// @return    `dx`, `[B, L, d_model]`

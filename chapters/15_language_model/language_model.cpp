@@ -20,15 +20,18 @@ void Stack::collect(Parameters& list, const std::string& name) {
     output.collect(list, join_name(name, "output"));
 }
 // [stack: forward]
-Tensor Stack::forward(const Ids& ids, Cache* cache, std::vector<Tensor>* weights) const {
-    const Tensor vectors = embed.forward(ids, part(cache, &Cache::embed));
+Tensor Stack::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
+    const Tensor vectors = embed.forward(text.ids, part(cache, &Cache::embed));
     const Tensor x = positions.forward(vectors, part(cache, &Cache::positions));
-    return layers.forward(x, hide_future(), part(cache, &Cache::layers), weights);
+    AttentionMask mask = hide_future();
+    mask.queries = mask.keys = text.packing;
+    if (cache) cache->packing = text.packing;
+    return layers.forward(pack(x, text.packing), mask, part(cache, &Cache::layers), weights);
 }
 
 void Stack::backward(const Tensor& dy, const Cache& cache) {
     const Tensor dx = layers.backward(dy, cache.layers);
-    embed.backward(positions.backward(dx, cache.positions), cache.embed);
+    embed.backward(positions.backward(unpack(dx, cache.packing), cache.positions), cache.embed);
 }
 // [llama]
 namespace {
@@ -62,19 +65,23 @@ void Llama::collect(Parameters& list, const std::string& name) {
     if (!options_.tied) output.collect(list, join_name(name, "lm_head"));
 }
 // [llama: forward]
-Tensor Llama::forward(const Ids& ids, Cache* cache, std::vector<Tensor>* weights) const {
+Tensor Llama::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
     if (cache) cache->blocks.resize(blocks.size());
     if (weights) weights->resize(blocks.size());
-    Tensor x = embed.forward(ids, part(cache, &Cache::embed));
+    if (cache) cache->packing = text.packing;
+    Tensor x = embed.forward(text.ids, part(cache, &Cache::embed));
     if (positions) x = positions->forward(x, part(cache, &Cache::positions));
+    x = pack(x, text.packing);
     for (std::size_t i = 0; i < blocks.size(); ++i)
-        x = blocks[i].forward(x, part(part(cache, &Cache::blocks), i), part(weights, i));
+        x = blocks[i].forward(x, part(part(cache, &Cache::blocks), i), text.packing,
+                              part(weights, i));
     return norm.forward(x, part(cache, &Cache::norm));
 }
 
 void Llama::backward(const Tensor& dy, const Cache& cache) {
     Tensor dx = norm.backward(dy, cache.norm);
     for (std::size_t i = blocks.size(); i-- > 0;) dx = blocks[i].backward(dx, cache.blocks[i]);
+    dx = unpack(dx, cache.packing);
     if (positions) dx = positions->backward(dx, cache.positions);
     embed.backward(dx, cache.embed);
 }

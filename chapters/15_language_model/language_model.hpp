@@ -27,16 +27,17 @@ public:
         Embedding::Cache embed;
         PositionalEncoding::Cache positions;
         Encoder::Cache layers;
+        Packing packing;
     };
 
     Stack(const StackOptions& options, Random random);
 
     /// Computes all but the last map, which is a part of the loss.
-    /// @param ids      `[B, L]`
+    /// @param text     `[B, L]`, or without pads
     /// @param cache    filled for `backward`; leave it out at inference, which turns dropout off
     /// @param weights  if given, receives the attention weights `[B, H, L, L]` of every layer
-    /// @return         `[B, L, d_model]`; row t depends only on `ids[.., 0..t]`
-    Tensor forward(const Ids& ids, Cache* cache = nullptr,
+    /// @return         `[B, L, d_model]`, or `[1, rows, d_model]`; row t depends only on words 0..t
+    Tensor forward(const Sentences& text, Cache* cache = nullptr,
                    std::vector<Tensor>* weights = nullptr) const;
     /// Adds to the gradients of all layers but `output`.
     void backward(const Tensor& dy, const Cache& cache);
@@ -70,12 +71,13 @@ public:
         PositionalEncoding::Cache positions;
         std::vector<Block::Cache> blocks;
         Block::Norm::Cache norm;
+        Packing packing;
     };
 
     Llama(const LlamaOptions& options, Random random);
 
     /// As of `Stack`.
-    Tensor forward(const Ids& ids, Cache* cache = nullptr,
+    Tensor forward(const Sentences& text, Cache* cache = nullptr,
                    std::vector<Tensor>* weights = nullptr) const;
     void backward(const Tensor& dy, const Cache& cache);
 

@@ -31,17 +31,20 @@ LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair>
         longest = std::max(longest, lines.back().size());
     }
     const Shape shape{std::ssize(lines), static_cast<Index>(longest) - 1};
-    LineBatch batch{Ids::zeros(shape), Ids::zeros(shape)};
+    Ids read = Ids::zeros(shape), targets = Ids::zeros(shape);
+    LineBatch batch;
     for (std::size_t b = 0; b < lines.size(); ++b) {
         bool counts = counted == Counted::all;
         for (std::size_t t = 0; t + 1 < lines[b].size(); ++t) {
             counts = counts || lines[b][t] == arrow_word;
             const auto row = static_cast<Index>(b), place = static_cast<Index>(t);
-            batch.read(row, place) = words.id(lines[b][t]);
-            if (counts) batch.targets(row, place) = words.id(lines[b][t + 1]);
+            read(row, place) = words.id(lines[b][t]);
+            if (counts) targets(row, place) = words.id(lines[b][t + 1]);
             batch.n_targets += counts;
         }
     }
+    batch.read = Sentences(read, leave_out_pads(read));
+    batch.targets = pack(targets, batch.read.packing);
     return batch;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "chapters/03_masks/packing.hpp"
 #include "chapters/09_training/data/corpus.hpp"
 
 namespace abh {
@@ -23,8 +24,8 @@ enum class Counted {
 
 /// Lines that are computed together. The model reads each word, and predicts the next one.
 struct LineBatch {
-    Ids read;     ///< [B, L], a line without its end symbol, padded
-    Ids targets;  ///< [B, L], the next word, or the pad where it does not count
+    Sentences read;  ///< [B, L], lines without their end symbols, and how they are packed
+    Ids targets;     ///< [1, rows], the next word of each, or the pad where it does not count
     Index n_targets = 0;
 };
 /// @throws std::invalid_argument naming a word that is not in the vocabulary

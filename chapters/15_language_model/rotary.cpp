@@ -1,23 +1,35 @@
 #include "chapters/15_language_model/rotary.hpp"
 
 #include <cmath>
+#include <vector>
 
 #include "lib/way.hpp"
 
 namespace abh {
 namespace {
 // [turn]
-/// Turns the pairs of every head, backward if `sign` is -1.
-Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first, Real sign) {
+/// The position of each row of one sentence, or of all packed ones.
+std::vector<Index> positions_of(const Tensor& x, Index first, const Packing& packing) {
+    std::vector<Index> positions;
+    if (packing.empty())
+        for (Index t = 0; t < x.dim(1); ++t) positions.push_back(first + t);
+    for (Index b = 0; b < packing.sentences(); ++b)
+        for (Index t = 0; t < packing.count(b); ++t) positions.push_back(first + t);
+    return positions;
+}
+
+/// Turns the pairs of every head, back if `sign` is -1.
+Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
+            const std::vector<Index>& positions, Real sign) {
     const Index d = x.dim(2) / n_heads, pairs = d / 2;
     const Index step = options.pairing == Pairing::halves ? 1 : 2,
                 partner = options.pairing == Pairing::halves ? pairs : 1;
     Tensor y(x.shape());
-    for (Index t = 0; t < x.dim(1); ++t)
-        for (Index i = 0; i < pairs; ++i) {
-            const Real frequency =
-                std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
-            const Real angle = static_cast<Real>(first + t) * frequency;
+    for (Index i = 0; i < pairs; ++i) {
+        const Real frequency =
+            std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
+        for (Index t = 0; const Index position : positions) {
+            const Real angle = static_cast<Real>(position) * frequency;
             const Real c = std::cos(angle), s = sign * std::sin(angle);
             for (Index b = 0; b < x.dim(0); ++b)
                 for (Index h = 0; h < n_heads; ++h) {
@@ -26,7 +38,9 @@ Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options, Index 
                     y(b, t, p) = c * x(b, t, p) - s * x(b, t, q);
                     y(b, t, q) = s * x(b, t, p) + c * x(b, t, q);
                 }
+            ++t;
         }
+    }
     return y;
 }
 
@@ -40,10 +54,11 @@ void check(const Tensor& x, Index n_heads, const RotaryOptions& options) {
 
 }  // namespace
 // [rotate]
-Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first) {
+Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first,
+              const Packing& packing) {
     check(x, n_heads, options);
     const Timed timed("rotary");
-    return turn(x, n_heads, options, first, 1);
+    return turn(x, n_heads, options, positions_of(x, first, packing), 1);
 }
 // [rotate: backward]
 // forward was:  each pair, turned by an angle
@@ -52,7 +67,7 @@ Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Inde
 Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options, Index first) {
     check(dy, n_heads, options);
     const Timed timed("rotary");
-    return turn(dy, n_heads, options, first, -1);
+    return turn(dy, n_heads, options, positions_of(dy, first, packing), -1);
 }
 
 }  // namespace abh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "chapters/03_masks/packing.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -24,13 +25,15 @@ struct RotaryOptions {
 ///
 /// @param x        `[B, L, H * d]`, the heads side by side
 /// @param n_heads  H
-/// @param first    the position of row 0
+/// @param first    the position of each sentence's first row
+/// @param packing  where sentences begin, if `x` is `[1, rows, H * d]` without pads
 /// @return         the same shape
 /// @throws std::invalid_argument unless d is a whole and even number, or if the base is not > 0
-Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options = {}, Index first = 0);
+Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options = {}, Index first = 0,
+              const Packing& packing = {});
 /// @param dy  gradient of the loss with respect to the result of `rotate`
 /// @return    `dx`: `dy`, turned back
 Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options = {},
-                       Index first = 0);
+                       Index first = 0, const Packing& packing = {});
 
 }  // namespace abh

@@ -60,11 +60,11 @@ Evaluation evaluate_lines(const Model& model, const Vocabulary& words,
         result.loss += cross_entropy(logits, batch.targets) * static_cast<double>(batch.n_targets);
         result.words += batch.n_targets;
         const BasicTensor<Prediction> choices = argmax(logits);
-        for (Index b = 0; b < batch.read.dim(0); ++b) {
+        for (Index b = 0, row = 0; b < batch.read.ids.dim(0); ++b) {
             bool exact = true;
-            for (Index t = 0; t < batch.read.dim(1); ++t)
-                exact = exact &&
-                        (batch.targets(b, t) == 0 || batch.targets(b, t) == choices(b, t).word);
+            for (Index left = batch.read.count(b); left > 0; --left, ++row)
+                exact = exact && (batch.targets(0, row) == 0 ||
+                                  batch.targets(0, row) == choices(0, row).word);
             result.exact += exact;
         }
     }

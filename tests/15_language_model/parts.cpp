@@ -77,6 +77,19 @@ TEST_CASE("a product of turned rows depends on their distance alone") {
     }
 }
 
+TEST_CASE("packed sentences turn as each of them alone") {
+    const Tensor x = random_tensor({1, 5, 8}, 3);  // sentences of 2 and 3 words
+    const Packing packing{Ids({3}, {0, 2, 5}), 3};
+    const Tensor y = rotate(x, 2, {}, 1, packing);
+    const auto alone = [&](Index begin, Index end) {
+        const Tensor rows = x.reshape({5, 8}).rows(begin, end);
+        return rotate(rows.reshape({1, end - begin, 8}), 2, {}, 1).reshape({end - begin, 8});
+    };
+    CHECK(same_bits(y.reshape({5, 8}).rows(0, 2).clone(), alone(0, 2)));
+    CHECK(same_bits(y.reshape({5, 8}).rows(2, 5).clone(), alone(2, 5)));
+    CHECK(max_difference(rotate_backward(y, 2, {}, 1, packing), x) < round_off);
+}
+
 TEST_CASE("the gradients of a gated network are those of differences") {
     check_trial([](const proof::Sizes& s, Random& source) {
         return proof::trial_of(std::make_shared<GatedFeedForward>(s.d_model, s.d_ff, source),
