@@ -64,7 +64,8 @@ Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Inde
 // forward was:  each pair, turned by an angle
 // hence:        each pair of dy, turned by the opposite angle, because the transpose of a rotation
 //               is its inverse
-Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options, Index first) {
+Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options, Index first,
+                       const Packing& packing) {
     check(dy, n_heads, options);
     const Timed timed("rotary");
     return turn(dy, n_heads, options, positions_of(dy, first, packing), -1);
