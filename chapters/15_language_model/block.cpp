@@ -42,6 +42,11 @@ Tensor Block::forward(const Tensor& x, Cache* cache, const Packing& packing,
     const Tensor f = network.forward(h2, part(cache, &Cache::network));
     return x1 + dropout2_.forward(f, part(cache, &Cache::dropout2));
 }
+// [next]
+Tensor Block::next(const Tensor& x, KeyValues& kv, Index length) const {
+    const Tensor x1 = x + attention.next(norm1.forward(x), kv, length);
+    return x1 + network.forward(norm2.forward(x1));
+}
 // [backward]
 // forward was:  x1 = x + dropout1(attention(norm1(x))),  y = x1 + dropout2(network(norm2(x1)))
 // hence:        along each plus, dy goes both ways: straight on, and back through the branch

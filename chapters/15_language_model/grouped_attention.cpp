@@ -85,6 +85,30 @@ Tensor GroupedAttention::forward(const Tensor& x, Cache* cache, const Packing& p
                      n_heads, mask, {}, part(cache, &Cache::attention), weights);
     return w_o.forward(context, part(cache, &Cache::out));  // [B, L, d_model]
 }
+// [next]
+KeyValues GroupedAttention::room(Index rows) const {
+    const Tensor none({options_.n_kv_heads, 1, rows, options_.d_model / options_.n_heads});
+    return {none.clone(), none.clone()};
+}
+
+Tensor GroupedAttention::next(const Tensor& x, KeyValues& kv, Index length) const {
+    const auto& [d_model, n_heads, n_kv_heads, rotary] = options_;
+    require(length < kv.k.dim(2), "grouped attention: no room after {} words", length);
+    Tensor q = w_q.forward(x), k = w_k.forward(x);
+    if (rotary) {
+        q = rotate(q, n_heads, *rotary, length);
+        k = rotate(k, n_kv_heads, *rotary, length);
+    }
+    const Index d_k = d_model / n_heads;
+    const auto heads = [&](const Tensor& row, Index n) { return row.reshape({n, 1, 1, d_k}); };
+    append(kv, length, heads(k, n_kv_heads), heads(w_v.forward(x), n_kv_heads));
+    Ids groups({n_heads});  // whose keys and values each query head reads, where they lie
+    for (Index h = 0; h < n_heads; ++h)
+        groups(h) = static_cast<std::int32_t>(h * n_kv_heads / n_heads);
+    const Mask none = Mask::zeros({n_kv_heads, 1, kv.k.dim(2), 1});
+    const Tensor context = attend_cached(heads(q, n_heads), kv, length + 1, none, groups, {});
+    return w_o.forward(context.reshape(x.shape()));
+}
 // [backward]
 // forward was:  q = rotate(x W_Q^T),  k = rotate(x W_K^T),  v = x W_V^T,
 //               y = attend_heads(q, share(k), share(v)) W_O^T

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
+#include "chapters/10_greedy_decoding/key_values.hpp"
 #include "chapters/15_language_model/rotary.hpp"
 #include "lib/linear.hpp"
 
@@ -48,6 +49,15 @@ public:
     /// @return         `[B, L, d_model]`
     Tensor forward(const Tensor& x, Cache* cache = nullptr, const Packing& packing = {},
                    Tensor* weights = nullptr) const;
+    /// The next row of a text: keeps its key and value after those of the rows so far, and attends
+    /// to all of them.
+    /// @param x       `[1, 1, d_model]`
+    /// @param kv      `[n_kv_heads, 1, room, d_k]`
+    /// @param length  number of rows so far, less than the room
+    /// @return        `[1, 1, d_model]`
+    Tensor next(const Tensor& x, KeyValues& kv, Index length) const;
+    /// No keys and values, with room for so many rows.
+    KeyValues room(Index rows) const;
     /// Adds to the gradients of the four maps.
     /// @param dy  gradient of the loss with respect to the result
     /// @return    `dx`, `[B, L, d_model]`

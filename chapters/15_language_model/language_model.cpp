@@ -7,17 +7,23 @@
 namespace abh {
 // [stack]
 Stack::Stack(const StackOptions& o, Random random)
-    : random_(std::move(random)),
+    : tied_(o.tied),
+      random_(std::move(random)),
       embed(o.words, o.layer.attention.d_model, o.embedding, random_),
       positions(o.layer.attention.d_model, o.positions, random_),
       layers(o.layer, o.n_layers, random_),
-      output(o.layer.attention.d_model, o.words, true, random_) {}
+      output(o.layer.attention.d_model, o.words, true, random_) {
+    if (tied_) output.weight = embed.table;
+}
 
 void Stack::collect(Parameters& list, const std::string& name) {
     embed.collect(list, join_name(name, "embed"));
     positions.collect(list, join_name(name, "positions"));
     layers.collect(list, name);
-    output.collect(list, join_name(name, "output"));
+    if (tied_)
+        list.push_back({join_name(name, "output.bias"), &output.bias});
+    else
+        output.collect(list, join_name(name, "output"));
 }
 // [stack: forward]
 Tensor Stack::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
@@ -50,9 +56,9 @@ Llama::Llama(const LlamaOptions& o, Random random)
       embed(o.words, o.block.attention.d_model, table_of(o), random_),
       norm(make_norm(o.block)),
       output(o.block.attention.d_model, o.words, false, random_) {
-    if (!o.block.attention.rotary)
-        positions.emplace(o.block.attention.d_model, PositionalEncodingOptions{.max_len = 512},
-                          random_);
+    if (!o.block.attention.rotary && o.positions)
+        positions.emplace(o.block.attention.d_model,
+                          PositionalEncodingOptions{.max_len = o.context}, random_);
     for (Index i = 0; i < o.n_layers; ++i) blocks.emplace_back(o.block, random_);
     if (o.tied) output.weight = embed.table;  // a handle: one value, one gradient
 }
@@ -66,6 +72,9 @@ void Llama::collect(Parameters& list, const std::string& name) {
 }
 // [llama: forward]
 Tensor Llama::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
+    require(text.ids.dim(1) <= options_.context,
+            "language model: a text of {} words, but its context is {}", text.ids.dim(1),
+            options_.context);
     if (cache) cache->blocks.resize(blocks.size());
     if (weights) weights->resize(blocks.size());
     if (cache) cache->packing = text.packing;

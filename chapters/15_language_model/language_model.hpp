@@ -17,6 +17,7 @@ struct StackOptions {
     LayerOptions layer;
     EmbeddingOptions embedding;
     PositionalEncodingOptions positions;
+    bool tied = false;  ///< the last map's weight is the table
 };
 
 /// A language model of chapters 1 to 9: a stack that only continues text. Without cross-attention,
@@ -46,6 +47,7 @@ public:
     Random& random() { return random_; }
 
 private:
+    bool tied_;
     Random random_;
 
 public:
@@ -58,8 +60,10 @@ public:
 struct LlamaOptions {
     Index words = 0;  ///< size of the vocabulary
     Index n_layers = 5;
-    BlockOptions block;  ///< without rotary positions, the sinusoid is added to the vectors
-    bool tied = false;   ///< the last map's weight is the table
+    BlockOptions block;
+    bool positions = true;  ///< without rotary ones, the sinusoid is added to the vectors
+    bool tied = false;      ///< the last map's weight is the table
+    Index context = 512;    ///< the longest text
 };
 
 /// The same with the parts of today: norms before the sublayers and at the end, and positions that
@@ -82,6 +86,7 @@ public:
     void backward(const Tensor& dy, const Cache& cache);
 
     void collect(Parameters& list, const std::string& name);
+    const LlamaOptions& options() const { return options_; }
     Random& random() { return random_; }
 
 private:
