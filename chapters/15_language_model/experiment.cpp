@@ -105,7 +105,7 @@ void keep_maps(const Stack& model, const Vocabulary& words, Results& results) {
                             split_words("I have a good friend .")};
     const LineBatch batch = make_line_batch(words, {&pair, 1}, {{0}}, Counted::all);
     std::vector<Tensor> weights;  // [1, H, L, L] of each layer
-    model.forward(batch.read, nullptr, &weights);
+    model.forward(batch.read.ids, nullptr, &weights);
     for (std::size_t l = 0; l < weights.size(); ++l)
         results.array(fmt::format("map{}", l + 1), weights[l]);
     results.set("line", join_words(line_of(pair)));

@@ -18,17 +18,20 @@ namespace abh {
 // [model]
 namespace {
 
-/// A stack of today, trained on the grammar's lines, and its words.
+/// A stack of today, trained on the grammar's lines, every word counting, and its words.
 struct Trained {
     Vocabulary words;
     Llama model;
 };
 
-Trained trained(std::uint64_t seed) {
-    const Task task = grammar_task();
+/// @param smoothing  of the loss; 0 for a model whose probabilities shall be the text's
+Trained trained(std::uint64_t seed, Real smoothing = 0) {
+    Task task = grammar_task();
+    task.training.smoothing = smoothing;
     Trained t{line_vocabulary(task.corpus),
               {llama_options(line_vocabulary(task.corpus).size()), Random(seed)}};
-    const auto path = default_checkpoint("language-model", seed);
+    const auto path =
+        default_checkpoint(smoothing > 0 ? "language-model-smooth" : "language-model", seed);
     TensorFile file;
     file.metadata["words"] = join_words(t.words.words());
     for (const NamedParameter& p : parameters_of(t.model))
@@ -74,7 +77,12 @@ Text continued(const Trained& t, Text text, const SamplingOptions& choice, const
 
 Text read_prompt(const Trained& t, const std::string& prompt) {
     Text text;
-    for (const std::string& word : split_words(prompt)) text.push_back(t.words.id(word));
+    for (const std::string& word : split_words(prompt)) {
+        require(std::ranges::count(t.words.words(), word) == 1,
+                "the model does not know {}; it knows, with spaces between them: {}",
+                printable(word), join_words(t.words.words()));
+        text.push_back(t.words.id(word));
+    }
     require(!text.empty(), "the prompt is empty, expected words such as 我 有");
     require(std::ssize(text) < t.model.options().context,
             "the prompt has {} words, but the model's context has {}", text.size(),
@@ -197,24 +205,29 @@ void show_choices(Index seeds, Results& results) {
                           varying("of the grammar", "8", "{}_right"),
                           varying("different", "8", "{}_different"),
                           varying("never trained", "8", "{}_new")});
+    const auto show = [&](const Trained& t, std::size_t number, const char* name,
+                          const SamplingOptions& choice, Index seed) {
+        const Stream stream = Random(static_cast<std::uint64_t>(seed)).stream();
+        Index right = 0, fresh = 0;
+        std::set<std::string> different;
+        for (Index i = 0; i < draws; ++i) {
+            const std::string line =
+                line_text(t, continued(t, read_prompt(t, "我"), choice, stream, i, 40));
+            if (!lines.contains(line)) continue;
+            ++right;
+            if (different.insert(line).second) fresh += !trained_lines.contains(line);
+        }
+        table.row(fmt::format("{}_seed{}", number, seed), name, seed, right, different.size(),
+                  fresh);
+        std::fflush(stdout);
+    };
     for (Index seed = 1; seed <= seeds; ++seed) {
         const Trained t = trained(static_cast<std::uint64_t>(seed));
-        const Text prompt = read_prompt(t, "我");
-        for (std::size_t c = 0; c < std::size(choices); ++c) {
-            const Stream stream = Random(static_cast<std::uint64_t>(seed)).stream();
-            Index right = 0, fresh = 0;
-            std::set<std::string> different;
-            for (Index i = 0; i < draws; ++i) {
-                const std::string line =
-                    line_text(t, continued(t, prompt, choices[c].second, stream, i, 40));
-                if (!lines.contains(line)) continue;
-                ++right;
-                if (different.insert(line).second) fresh += !trained_lines.contains(line);
-            }
-            table.row(fmt::format("{}_seed{}", c, seed), choices[c].first, seed, right,
-                      different.size(), fresh);
-            std::fflush(stdout);
-        }
+        for (std::size_t c = 0; c < std::size(choices); ++c)
+            show(t, c, choices[c].first, choices[c].second, seed);
+        const Trained smooth = trained(static_cast<std::uint64_t>(seed), Real(0.1));
+        show(smooth, 8, "smoothed, temperature 1", {}, seed);
+        show(smooth, 9, "smoothed, top-p 0.8", {.top_p = Real(0.8)}, seed);
     }
 }
 
