@@ -5,6 +5,20 @@
 #include "lib/linear.hpp"
 
 namespace abh {
+// [swish gate]
+/// What `swish_gate_backward` needs.
+struct SwishGateCache {
+    Way way = Way::fast;  ///< of the forward pass
+    Tensor g, u;          ///< the inputs
+};
+struct SwishGateGradients {
+    Tensor dg, du;
+};
+/// `swish(g) * u`, element by element.
+/// @throws std::invalid_argument if the shapes differ
+Tensor swish_gate(const Tensor& g, const Tensor& u, SwishGateCache* cache = nullptr);
+/// @param da  gradient of the loss with respect to the result
+SwishGateGradients swish_gate_backward(const Tensor& da, const SwishGateCache& cache);
 // [gated feed-forward]
 /// Three linear maps, of which two run side by side and one opens or closes the other:
 ///
@@ -15,7 +29,7 @@ class GatedFeedForward {
 public:
     struct Cache {
         Linear::Cache gate, up, down;
-        Tensor g, u, s;  ///< gate(x), up(x) and swish(g), [B, L, d_ff]
+        SwishGateCache gated;
     };
 
     GatedFeedForward(Index d_model, Index d_ff, Random& random);

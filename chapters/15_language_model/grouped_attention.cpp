@@ -4,7 +4,15 @@
 #include "lib/part.hpp"
 
 namespace abh {
-// [share]
+namespace plain {
+decltype(share_heads) share_heads;
+decltype(share_heads_backward) share_heads_backward;
+}  // namespace plain
+namespace fast {
+decltype(share_heads) share_heads;
+decltype(share_heads_backward) share_heads_backward;
+}  // namespace fast
+// [operation]
 namespace {
 
 void check(const Shape& shape, Index heads, Index n_groups, Index n_heads) {
@@ -17,6 +25,17 @@ void check(const Shape& shape, Index heads, Index n_groups, Index n_heads) {
 Tensor share_heads(const Tensor& x, Index n_groups, Index n_heads) {
     check(x.shape(), n_groups, n_groups, n_heads);
     if (n_groups == n_heads) return x;
+    return Ways{"share heads", plain::share_heads, fast::share_heads}(x, n_groups, n_heads);
+}
+
+Tensor share_heads_backward(const Tensor& dy, Index n_groups, Index n_heads) {
+    check(dy.shape(), n_heads, n_groups, n_heads);
+    if (n_groups == n_heads) return dy;
+    return Ways{"share heads", plain::share_heads_backward, fast::share_heads_backward}(
+        dy, n_groups, n_heads);
+}
+// [share]
+Tensor plain::share_heads(const Tensor& x, Index n_groups, Index n_heads) {
     const Index d = x.dim(2) / n_groups;
     Tensor y(x.shape().with(2, n_heads * d));
     for (Index h = 0; h < n_heads; ++h)
@@ -26,9 +45,7 @@ Tensor share_heads(const Tensor& x, Index n_groups, Index n_heads) {
 // [share: backward]
 // forward was:  each query head gets a copy of its group's head
 // hence:        that head gets the sum of what its copies get
-Tensor share_heads_backward(const Tensor& dy, Index n_groups, Index n_heads) {
-    check(dy.shape(), n_heads, n_groups, n_heads);
-    if (n_groups == n_heads) return dy;
+Tensor plain::share_heads_backward(const Tensor& dy, Index n_groups, Index n_heads) {
     const Index d = dy.dim(2) / n_heads;
     Tensor dx = Tensor::zeros(dy.shape().with(2, n_groups * d));
     for (Index h = 0; h < n_heads; ++h)

@@ -1,6 +1,7 @@
 #include "chapters/15_language_model/experiment.hpp"
 #include "chapters/15_language_model/sample.hpp"
 #include "chapters/15_language_model/tatoeba.hpp"
+#include "lib/device.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
     sample.add("--top", o.top, "print the likeliest next words instead").range(1, 1000);
     sample.add("--attention", o.attention, "SVG file for where the first text's words look");
     return program.run(argc, argv, [&] {
+        require(!on_cuda(), "chapter 15 has no kernels: --way cuda, expected plain or fast");
         Results& results = program.results();
         if (seeds.chosen()) return show_experiment(5, 1, results);
         if (parts.chosen()) return show_parts(5, results);

@@ -3,9 +3,16 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
-#include "lib/way.hpp"
 
 namespace abh {
+namespace plain {
+decltype(rms_norm) rms_norm;
+decltype(rms_norm_backward) rms_norm_backward;
+}  // namespace plain
+namespace fast {
+decltype(rms_norm) rms_norm;
+decltype(rms_norm_backward) rms_norm_backward;
+}  // namespace fast
 // [construct]
 RmsNorm::RmsNorm(Index d_model, Real eps) : gamma(Tensor::full({d_model}, 1)), eps_(eps) {
     require(d_model >= 1, "rms norm: width {}, expected at least 1", d_model);
@@ -15,22 +22,41 @@ RmsNorm::RmsNorm(Index d_model, Real eps) : gamma(Tensor::full({d_model}, 1)), e
 void RmsNorm::collect(Parameters& list, const std::string& name) {
     list.push_back({join_name(name, "weight"), &gamma});
 }
-// [forward]
+// [operation]
 Tensor RmsNorm::forward(const Tensor& x, Cache* cache) const {
-    require(x.rank() >= 1 && x.dim(-1) == gamma.value.size(),
-            "rms norm: x has shape {}, expected [..., {}]", x.shape(), gamma.value.size());
-    const Timed timed("rms norm");
+    return rms_norm(x, *this, cache);
+}
+
+Tensor RmsNorm::backward(const Tensor& dy, const Cache& cache) {
+    return rms_norm_backward(dy, *this, cache);
+}
+
+Tensor rms_norm(const Tensor& x, const RmsNorm& norm, RmsNorm::Cache* cache) {
+    const Index d_model = norm.gamma.value.size();
+    require(x.rank() >= 1 && x.dim(-1) == d_model, "rms norm: x has shape {}, expected [..., {}]",
+            x.shape(), d_model);
+    if (cache) cache->way = way();
+    return Ways{"rms norm", plain::rms_norm, fast::rms_norm}(x, norm, cache);
+}
+
+Tensor rms_norm_backward(const Tensor& dy, RmsNorm& norm, const RmsNorm::Cache& cache) {
+    require_shape(dy.shape(), cache.normalized.shape(), "rms norm backward", "dy");
+    const ScopedWay scoped(cache.way);
+    return Ways{"rms norm", plain::rms_norm_backward, fast::rms_norm_backward}(dy, norm, cache);
+}
+// [forward]
+Tensor plain::rms_norm(const Tensor& x, const RmsNorm& norm, RmsNorm::Cache* cache) {
     Tensor y(x.shape()), x_hat(x.shape()), inverse_rms({rows(x.shape())});
-    const auto g = vector(gamma.value).transpose().array();
+    const auto gamma = vector(norm.gamma.value).transpose().array();
     for (Index r = 0; r < rows(x.shape()); ++r) {
         // [forward: the row]
         const auto row = matrix(x).row(r).array();
-        inverse_rms(r) = 1 / std::sqrt(row.square().mean() + eps_);
+        inverse_rms(r) = 1 / std::sqrt(row.square().mean() + norm.eps());
         matrix(x_hat).row(r) = row * inverse_rms(r);
-        matrix(y).row(r) = matrix(x_hat).row(r).array() * g;
+        matrix(y).row(r) = matrix(x_hat).row(r).array() * gamma;
+        // [forward: keep]
     }
-    // [forward: keep]
-    if (cache) *cache = {x_hat, inverse_rms};
+    if (cache) cache->normalized = x_hat, cache->inverse_rms = inverse_rms;
     return y;
 }
 // [backward]
@@ -39,19 +65,18 @@ Tensor RmsNorm::forward(const Tensor& x, Cache* cache) const {
 //               dx = (dx_hat - x_hat * mean(dx_hat * x_hat)) / rms
 //                     |        through rms
 //                     directly
-Tensor RmsNorm::backward(const Tensor& dy, const Cache& cache) {
-    require_shape(dy.shape(), cache.normalized.shape(), "rms norm backward", "dy");
-    const Timed timed("rms norm");
+Tensor plain::rms_norm_backward(const Tensor& dy, RmsNorm& norm, const RmsNorm::Cache& cache) {
     Tensor dx(dy.shape());
-    const auto g = vector(gamma.value).transpose().array();
+    const auto gamma = vector(norm.gamma.value).transpose().array();
     for (Index r = 0; r < rows(dy.shape()); ++r) {
         const auto dy_r = matrix(dy).row(r).array();
         const auto x_hat = matrix(cache.normalized).row(r).array();
-        vector(gamma.grad()).transpose().array() += dy_r * x_hat;
+        vector(norm.gamma.grad()).transpose().array() += dy_r * x_hat;
         // [backward: the row]
-        const auto dx_hat = (dy_r * g).eval();
+        const auto dx_hat = (dy_r * gamma).eval();
         const Real along = (dx_hat * x_hat).mean();
         matrix(dx).row(r) = (dx_hat - x_hat * along) * cache.inverse_rms(r);
+        // [backward: its result]
     }
     return dx;
 }

@@ -4,6 +4,7 @@
 
 #include "lib/parameter.hpp"
 #include "lib/tensor.hpp"
+#include "lib/way.hpp"
 
 namespace abh {
 // [rms norm]
@@ -15,8 +16,9 @@ namespace abh {
 class RmsNorm {
 public:
     struct Cache {
-        Tensor normalized;   ///< x / rms, shape of `x`
-        Tensor inverse_rms;  ///< [rows]
+        Way way = Way::fast;  ///< of the forward pass
+        Tensor normalized;    ///< x / rms, shape of `x`
+        Tensor inverse_rms;   ///< [rows]
     };
 
     /// @throws std::invalid_argument unless `d_model` is >= 1 and `eps` finite and >= 0
@@ -33,10 +35,17 @@ public:
 
     void collect(Parameters& list, const std::string& name);
 
+    Real eps() const { return eps_; }
+
     Parameter gamma;  ///< [d_model], starts at 1
 
 private:
     Real eps_;
 };
+// [operation]
+/// What `RmsNorm::forward` computes. @throws std::invalid_argument unless `x` is `[..., d_model]`
+Tensor rms_norm(const Tensor& x, const RmsNorm& norm, RmsNorm::Cache* cache);
+/// What `RmsNorm::backward` computes.
+Tensor rms_norm_backward(const Tensor& dy, RmsNorm& norm, const RmsNorm::Cache& cache);
 
 }  // namespace abh

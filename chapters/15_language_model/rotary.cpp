@@ -6,8 +6,17 @@
 #include "lib/way.hpp"
 
 namespace abh {
-namespace {
+namespace plain {
+/// Turns the pairs of every head, back if `sign` is -1. @param positions  of each row of a sentence
+Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
+            const std::vector<Index>& positions, Real sign);
+}  // namespace plain
+namespace fast {
+decltype(plain::turn) turn;
+}
 // [turn]
+namespace {
+
 /// The position of each row of one sentence, or of all packed ones.
 std::vector<Index> positions_of(const Tensor& x, Index first, const Packing& packing) {
     std::vector<Index> positions;
@@ -18,9 +27,10 @@ std::vector<Index> positions_of(const Tensor& x, Index first, const Packing& pac
     return positions;
 }
 
-/// Turns the pairs of every head, back if `sign` is -1.
-Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
-            const std::vector<Index>& positions, Real sign) {
+}  // namespace
+
+Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
+                   const std::vector<Index>& positions, Real sign) {
     const Index d = x.dim(2) / n_heads, pairs = d / 2;
     const Index step = options.pairing == Pairing::halves ? 1 : 2,
                 partner = options.pairing == Pairing::halves ? pairs : 1;
@@ -37,6 +47,7 @@ Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
                     const Index p = h * d + i * step, q = p + partner;
                     y(b, t, p) = c * x(b, t, p) - s * x(b, t, q);
                     y(b, t, q) = s * x(b, t, p) + c * x(b, t, q);
+                    // [turn: its result]
                 }
             ++t;
         }
@@ -44,20 +55,25 @@ Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
     return y;
 }
 
-void check(const Tensor& x, Index n_heads, const RotaryOptions& options) {
+// [operation]
+namespace {
+
+Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
+            const std::vector<Index>& positions, Real sign) {
     require(x.rank() == 3 && n_heads >= 1 && x.dim(2) % (2 * n_heads) == 0,
             "rotary: shape {} for {} heads, expected [B, L, heads * an even number]", x.shape(),
             n_heads);
     require(options.base > 0 && std::isfinite(options.base), "rotary: base {}, expected > 0",
             options.base);
+    require(std::ssize(positions) == x.dim(1), "rotary: shape {} for {} rows of packed sentences",
+            x.shape(), positions.size());
+    return Ways{"rotary", plain::turn, fast::turn}(x, n_heads, options, positions, sign);
 }
 
 }  // namespace
 // [rotate]
 Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Index first,
               const Packing& packing) {
-    check(x, n_heads, options);
-    const Timed timed("rotary");
     return turn(x, n_heads, options, positions_of(x, first, packing), 1);
 }
 // [rotate: backward]
@@ -66,8 +82,6 @@ Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options, Inde
 //               is its inverse
 Tensor rotate_backward(const Tensor& dy, Index n_heads, const RotaryOptions& options, Index first,
                        const Packing& packing) {
-    check(dy, n_heads, options);
-    const Timed timed("rotary");
     return turn(dy, n_heads, options, positions_of(dy, first, packing), -1);
 }
 

@@ -19,8 +19,8 @@ constexpr std::size_t longest = 100;  // pieces of a sentence
 /// Pairs whose words are the numbers of pieces, and one vocabulary for both languages.
 Corpus corpus_of(const Subwords& subwords, const ParallelText& text) {
     Corpus corpus = empty_corpus();
-    for (Index id = 0; id < subwords.size(); ++id) corpus.source.add(std::to_string(id));
-    corpus.target = corpus.source;
+    for (Index id = 0; id < subwords.size(); ++id) corpus.target.add(std::to_string(id));
+    corpus.source = corpus.target;
     const auto numbers = [&](const std::string& sentence) {
         std::vector<std::string> words;
         for (const std::int32_t id : subwords.encode(sentence)) words.push_back(std::to_string(id));
