@@ -1,0 +1,239 @@
+"""Figures of chapter 15's page on gates and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
+from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, paper
+
+PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("superb", 0, 3))  # with x = (very, how good)
+
+
+def swish(a: float) -> float:
+    return a / (1 + float(np.exp(-a)))
+
+
+def signed(number: float) -> str:
+    digits = f"{abs(number):.2f}".rstrip("0").rstrip(".")
+    return digits if number >= 0 else f"−{digits}"
+
+
+class Pipe:
+    """A pipe from left to right with something in its middle that lets through or not."""
+
+    LONG, HALF, UNIT = 1.66, 0.22, 0.12  # inches: its length, half its height, a stream for each 1 of its number
+
+    def __init__(self, axes: Axes, x: float, y: float) -> None:
+        self.axes, self.x, self.y, self.middle = axes, x, y, x + self.LONG / 2
+        for side in (-self.HALF, self.HALF):
+            axes.plot((x, x + self.LONG), (y + side, y + side), color=muted(), linewidth=1.0, zorder=2)
+
+    def stream(self, comes: float, leaves: float) -> None:
+        for number, begin in ((comes, self.x), (leaves, self.middle)):
+            high = self.UNIT * abs(number)
+            long = self.LONG if comes == leaves else self.LONG / 2
+            color = "C0" if number > 0 else "C1"
+            if number and begin + long < self.x + 1.01 * self.LONG:
+                self.axes.add_patch(Rectangle((begin, self.y - high / 2), long, high, facecolor=color, alpha=0.55,
+                                              edgecolor="none", zorder=1))
+        for number, x, side in ((comes, self.x - 0.07, "right"), (leaves, self.x + self.LONG + 0.07, "left")):
+            self.axes.text(x, self.y - 0.01, signed(number), ha=side, va="center", fontsize=10, color=ink())
+
+    def flap(self, opened: bool) -> None:
+        """Hangs from the pipe's top, and is pushed open from the left."""
+        top, long = (self.middle, self.y + self.HALF), 2 * self.HALF
+        end = (top[0] + 0.97 * long, top[1] - 0.2 * long) if opened else (top[0], top[1] - long)
+        self.axes.plot(*zip(top, end, strict=True), color=ink(), linewidth=2.4, zorder=4, solid_capstyle="round")
+        self.axes.add_patch(Circle(top, 0.045, facecolor=ink(), edgecolor="none", zorder=5))
+
+    def valve(self, turned: float) -> None:
+        """A slide in the pipe with a handle above it, which another number lifts."""
+        top = self.y + self.HALF
+        handle = top + (0.2 if turned else 0.12)
+        low = top - 0.05 if turned else self.y - self.HALF
+        self.axes.add_patch(Rectangle((self.middle - 0.035, low), 0.07, handle - low, facecolor=ink(), edgecolor="none", zorder=4))
+        self.axes.plot((self.middle - 0.13, self.middle + 0.13), (handle, handle), color="C2", linewidth=3.2, zorder=5,
+                       solid_capstyle="round")
+        self.axes.text(self.middle + 0.22, handle - 0.01, f"{turned:.0f}", ha="left", va="center", fontsize=9.5, color="C2")
+
+
+@figure("valve", width=7.6, height=3.6, narrow=(3.7, 7.25))
+def valve(data: Data, fig: Figure) -> None:
+    """A unit of one number opens its own flap; a unit of two has a valve that another number turns."""
+    axes = blackboard(fig)
+    height = fig.get_size_inches()[1]
+    panels = ((0.1, height), (0.1, height - 3.65)) if narrow() else ((0.1, height), (4.0, height))
+    heads = (("one number: a flap", "$a = x_1 + x_2 - 1$", "$a^+$"), ("two numbers: a valve", "$u = x_2$", "$\\mathrm{swish}(g)\\,u$"))
+    for which, ((left, top), (title, comes, leaves)) in enumerate(zip(panels, heads, strict=True)):
+        x = left + 1.17
+        axes.text(x + Pipe.LONG / 2, top - 0.08, title, ha="center", va="top", fontsize=10.5, color=ink())
+        axes.text(x - 0.05, top - 0.45, comes, ha="center", va="center", fontsize=9, color=ink())
+        axes.text(x + Pipe.LONG + 0.05, top - 0.45, leaves, ha="center", va="center", fontsize=9, color=ink())
+        if which:
+            axes.text(x + Pipe.LONG / 2, top - 0.45, "$g = x_1$", ha="center", va="center", fontsize=9, color="C2")
+        for row, (phrase, very, good) in enumerate(PHRASES):
+            y = top - 1.06 - 0.74 * row
+            pipe = Pipe(axes, x, y)
+            if which:
+                pipe.stream(good, swish(very) * good)
+                pipe.valve(very)
+            else:
+                a = very + good - 1
+                pipe.stream(a, max(a, 0))
+                pipe.flap(a > 0)
+            axes.text(left, y, phrase, ha="left", va="center", fontsize=9.5, color=ink())
+
+
+# Groups -------------------------------------------------------------------------------------------
+
+COLORS = ("C0", "C1", "C2", "C3", "C4", "C5")
+WORDS = glossed(("我", "有", "一", "个"), " ")
+
+
+def heads(axes: Axes, left: float, top: float, wide: float, kept: int, reads: Callable[[int], int], words: int = 4,
+          queries: int = 6) -> None:
+    """Query heads above, below them the heads of keys and values that they read, a cell for each word so far."""
+    pitch = wide / queries
+    spread = wide / kept
+    for h in range(queries):
+        x, g = left + pitch * (h + 0.5), reads(h)
+        color = COLORS[g]
+        to = left + spread * (g + 0.5)
+        axes.plot((x, to), (top - 0.15, top - 0.86), color=color, linewidth=1.3, zorder=1)
+        axes.add_patch(Circle((x, top), 0.15, facecolor=paper(), edgecolor=color, linewidth=1.6, zorder=3))
+        axes.text(x, top - 0.012, str(h), ha="center", va="center", fontsize=9, color=ink(), zorder=4)
+    for g in range(kept):
+        x = left + spread * (g + 0.5)
+        for word in range(words):
+            at = (x - 0.135, top - 0.86 - 0.2 * (word + 1))
+            axes.add_patch(Rectangle(at, 0.27, 0.2, facecolor=COLORS[g], alpha=0.45, edgecolor="none", zorder=2))
+            axes.add_patch(Rectangle(at, 0.27, 0.2, facecolor="none", edgecolor=paper(), linewidth=1.0, zorder=3))
+        axes.add_patch(Rectangle((x - 0.135, top - 0.86 - 0.2 * words), 0.27, 0.2 * words, facecolor="none", edgecolor=COLORS[g],
+                                 linewidth=1.3, zorder=4))
+
+
+@figure("groups", width=7.6, height=2.5, narrow=(3.7, 7.4))
+def groups(data: Data, fig: Figure) -> None:
+    """Six query heads with six, two and one head of keys and values."""
+    axes = blackboard(fig)
+    height = fig.get_size_inches()[1]
+    for n, (kept, title) in enumerate(((6, "each its own"), (2, "two groups"), (1, "one for all"))):
+        left, top = (0.95, height - 2.46 * n) if narrow() else (0.85 + 2.36 * n, height)
+        wide = 2.4 if narrow() else 1.95
+        axes.text(left + wide / 2, top - 0.06, title, ha="center", va="top", fontsize=10.5, color=ink())
+        heads(axes, left, top - 0.5, wide, kept, lambda h, kept=kept: h * kept // 6)
+        axes.text(left + wide / 2, top - 2.24, f"kept: {kept} {'heads' if kept > 1 else 'head'}", ha="center", va="top", fontsize=9, color=muted())
+        if narrow() or n == 0:
+            axes.text(left - 0.1, top - 0.51, "asks", ha="right", va="center", fontsize=8.5, color=muted())
+            for word, said in enumerate(WORDS):
+                axes.text(left - 0.14, top - 1.465 - 0.2 * word, said, ha="right", va="center", fontsize=8.5, color=muted())
+
+
+@figure("dealt", width=5.6, height=2.1, narrow=(3.7, 4.2))
+def dealt(data: Data, fig: Figure) -> None:
+    """Six heads cut into two groups, and dealt in turn."""
+    axes = blackboard(fig)
+    height = fig.get_size_inches()[1]
+    ways = (("cut like a deck: ⌊h G / H⌋", lambda h: h * 2 // 6), ("dealt like cards: h mod G", lambda h: h % 2))
+    for n, (title, reads) in enumerate(ways):
+        left, top = (0.65, height - 2.1 * n) if narrow() else (0.3 + 2.8 * n, height)
+        axes.text(left + 1.2, top - 0.06, title, ha="center", va="top", fontsize=10, color=ink())
+        heads(axes, left, top - 0.5, 2.4, 2, reads, words=3)
+
+
+# The block ----------------------------------------------------------------------------------------
+
+
+class Wiring:
+    """Boxes and lines of the block, from the left end of one of its halves."""
+
+    def __init__(self, axes: Axes, left: float, low: float) -> None:
+        self.axes, self.left, self.low = axes, left, low
+
+    def at(self, x: float, y: float) -> tuple[float, float]:
+        return self.left + x, self.low + y
+
+    def line(self, *points: tuple[float, float], color: str | None = None, head: bool = True) -> None:
+        places = [self.at(*point) for point in points]
+        color = color or ink()
+        self.axes.plot(*zip(*places[: len(places) if not head else -1], strict=True), color=color, linewidth=1.2, zorder=2,
+                       solid_joinstyle="round")
+        if head:
+            arrow(self.axes, places[-2], places[-1], color, 1.2, zorder=2)
+
+    def box(self, x: float, y: float, text: str, wide: float, high: float = 0.27, color: str = "C0", **more: Any) -> None:
+        a, b = self.at(x, y)
+        look = {"boxstyle": "round,pad=0,rounding_size=0.05", "zorder": 4}
+        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor=paper(), edgecolor="none", **look))
+        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor=color, alpha=0.16, edgecolor="none", **look))
+        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor="none", edgecolor=color, linewidth=1.2, **look))
+        self.axes.text(a, b - 0.012, text, ha="center", va="center", color=ink(), zorder=5, **{"fontsize": 8, "linespacing": 1.1, **more})
+
+    def round(self, x: float, y: float, text: str) -> None:
+        self.axes.add_patch(Circle(self.at(x, y), 0.12, facecolor=paper(), edgecolor=ink(), linewidth=1.2, zorder=4))
+        a, b = self.at(x, y)
+        self.axes.text(a, b - 0.01, text, ha="center", va="center", fontsize=11, color=ink(), zorder=5)
+
+    def stream(self, begin: float, end: float) -> None:
+        a, b = self.at(begin, 0)
+        self.axes.add_patch(Rectangle((a, b - 0.1), end - begin, 0.2, facecolor="C0", alpha=0.45, edgecolor="none", zorder=1))
+
+
+NAME = {"family": "DejaVu Sans Mono", "fontsize": 7.5}
+
+
+def attention_half(wires: Wiring) -> None:
+    wires.line((0.35, 0.1), (0.35, 1.35), head=False)
+    wires.box(0.35, 0.42, "RMS norm", 0.66, color="C2")
+    for y, name in ((1.85, "q_proj"), (1.35, "k_proj"), (0.85, "v_proj")):
+        wires.line((0.35, 1.35), (0.52, 1.35), (0.52, y), (0.72, y))
+        wires.box(0.99, y, name, 0.54, **NAME)
+    for y in (1.85, 1.35):
+        wires.line((1.26, y), (1.41, y))
+        wires.box(1.63, y, "rotate", 0.44, color="C3")
+    wires.line((1.85, 1.35), (1.99, 1.35))
+    wires.line((1.26, 0.85), (1.99, 0.85))
+    for y in (1.35, 0.85):
+        wires.box(2.19, y, "share", 0.4, color="C5")
+        wires.line((2.39, y), (2.54, y))
+    wires.line((1.85, 1.85), (2.54, 1.85))
+    wires.box(2.67, 1.35, "attend", 0.26, 1.34, color="C6", rotation=90)
+    wires.line((2.8, 1.35), (2.94, 1.35))
+    wires.box(3.07, 1.35, "o_proj", 0.25, 0.62, rotation=90, **NAME)
+    wires.line((3.19, 1.35), (3.4, 1.35), (3.4, 0.12))
+    wires.round(3.4, 0, "+")
+
+
+def network_half(wires: Wiring) -> None:
+    wires.line((0.35, 0.1), (0.35, 1.35), head=False)
+    wires.box(0.35, 0.42, "RMS norm", 0.66, color="C2")
+    for y, name in ((1.8, "gate_proj"), (0.9, "up_proj")):
+        wires.line((0.35, 1.35), (0.55, 1.35), (0.55, y), (0.72, y))
+        wires.box(1.1, y, name, 0.74, **NAME)
+    wires.line((1.47, 1.8), (1.6, 1.8))
+    wires.box(1.83, 1.8, "swish", 0.44, color="C5")
+    wires.line((2.05, 1.8), (2.25, 1.8), (2.25, 1.47))
+    wires.line((1.47, 0.9), (2.25, 0.9), (2.25, 1.23))
+    wires.round(2.25, 1.35, "×")
+    wires.line((2.37, 1.35), (2.5, 1.35))
+    wires.box(2.88, 1.35, "down_proj", 0.74, **NAME)
+    wires.line((3.25, 1.35), (3.4, 1.35), (3.4, 0.12))
+    wires.round(3.4, 0, "+")
+
+
+@figure("block", width=7.6, height=2.45, narrow=(3.7, 4.9))
+def block(data: Data, fig: Figure) -> None:
+    """A block of today: two branches, each after a norm, added to the stream."""
+    axes = blackboard(fig)
+    small, height = narrow(), fig.get_size_inches()[1]
+    first = Wiring(axes, 0.03 if small else 0.1, height - 2.27)
+    second = Wiring(axes, 0.03 if small else 3.85, height - 4.72 if small else height - 2.27)
+    for wires, half, title in ((first, attention_half, "self_attn"), (second, network_half, "mlp")):
+        wires.stream(-0.03 if small else -0.1 if wires is first else 0, 3.67 if small else 3.75)
+        half(wires)
+        axes.text(*wires.at(2.0, 2.14), title, ha="center", va="center", color=muted(), **{**NAME, "fontsize": 8.5})
+    axes.text(*second.at(3.58, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
+    axes.text(*first.at(0.1, -0.01), "$x$", ha="center", va="center", fontsize=10, color=ink())

@@ -1,0 +1,60 @@
+// Once: the numbers by hand of the page on gates and groups.
+#include <cmath>
+
+#include "chapters/15_language_model/gated_feed_forward.hpp"
+#include "chapters/15_language_model/grouped_attention.hpp"
+#include "tests/support.hpp"
+
+using namespace abh;
+
+namespace {
+
+constexpr double round_off = 1e-6;                 // of single precision, for numbers around 1
+const Real opened = 1 / (1 + std::exp(-Real(1)));  // swish(1)
+
+/// One hidden unit: its gate reads the first number of a row, and what it says is the second.
+GatedFeedForward unit() {
+    Random random(1);
+    GatedFeedForward network(2, 1, random);
+    network.gate.weight.assign(Tensor({1, 2}, {1, 0}));
+    network.up.weight.assign(Tensor({1, 2}, {0, 1}));
+    network.down.weight.assign(Tensor({2, 1}, {1, 0}));
+    return network;
+}
+
+}  // namespace
+
+TEST_CASE("one number opens a gate, and another number passes") {
+    const GatedFeedForward network = unit();
+    // good, bad, very good, very bad, superb
+    const Tensor x({1, 5, 2}, {0, 1, 0, -1, 1, 1, 1, -1, 0, 3});
+    CHECK(max_difference(network.forward(x),
+                         Tensor({1, 5, 2}, {0, 0, 0, 0, opened, 0, -opened, 0, 0, 0})) < round_off);
+}
+
+TEST_CASE("the worked gradient of a gated unit is what backward computes") {
+    GatedFeedForward network = unit();
+    GatedFeedForward::Cache cache;
+    network.forward(Tensor({1, 1, 2}, {1, -1}), &cache);  // very bad
+    const Real slope = opened + opened * (1 - opened);
+    const Tensor dx = network.backward(Tensor({1, 1, 2}, {2, 0}), cache);
+    CHECK(max_difference(dx, Tensor({1, 1, 2}, {-2 * slope, 2 * opened})) < round_off);
+    CHECK(max_difference(network.gate.weight.grad(), Tensor({1, 2}, {-2 * slope, 2 * slope})) <
+          round_off);
+    CHECK(max_difference(network.up.weight.grad(), Tensor({1, 2}, {2 * opened, -2 * opened})) <
+          round_off);
+    CHECK(max_difference(network.down.weight.grad(), Tensor({2, 1}, {-2 * opened, 0})) < round_off);
+}
+
+TEST_CASE("a shut gate learns, and what it holds back does not") {
+    GatedFeedForward network = unit();
+    GatedFeedForward::Cache cache;
+    network.forward(Tensor({1, 1, 2}, {0, 3}), &cache);  // superb
+    const Tensor dx = network.backward(Tensor({1, 1, 2}, {1, 0}), cache);
+    CHECK(max_difference(dx, Tensor({1, 1, 2}, {Real(1.5), 0})) < round_off);
+}
+
+TEST_CASE("query heads read the head of their group, in blocks") {
+    const Tensor x({1, 1, 3}, {0, 1, 2});  // three heads of width 1
+    CHECK(same_bits(share_heads(x, 3, 9), Tensor({1, 1, 9}, {0, 0, 0, 1, 1, 1, 2, 2, 2})));
+}
