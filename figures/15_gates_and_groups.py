@@ -125,7 +125,8 @@ def groups(data: Data, fig: Figure) -> None:
         wide = 2.4 if narrow() else 1.95
         axes.text(left + wide / 2, top - 0.06, title, ha="center", va="top", fontsize=10.5, color=ink())
         heads(axes, left, top - 0.5, wide, kept, lambda h, kept=kept: h * kept // 6)
-        axes.text(left + wide / 2, top - 2.24, f"kept: {kept} {'heads' if kept > 1 else 'head'}", ha="center", va="top", fontsize=9, color=muted())
+        said = f"kept: {kept} {'heads' if kept > 1 else 'head'}"
+        axes.text(left + wide / 2, top - 2.24, said, ha="center", va="top", fontsize=9, color=muted())
         if narrow() or n == 0:
             axes.text(left - 0.1, top - 0.51, "asks", ha="right", va="center", fontsize=8.5, color=muted())
             for word, said in enumerate(WORDS):
@@ -166,10 +167,9 @@ class Wiring:
 
     def box(self, x: float, y: float, text: str, wide: float, high: float = 0.27, color: str = "C0", **more: Any) -> None:
         a, b = self.at(x, y)
-        look = {"boxstyle": "round,pad=0,rounding_size=0.05", "zorder": 4}
-        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor=paper(), edgecolor="none", **look))
-        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor=color, alpha=0.16, edgecolor="none", **look))
-        self.axes.add_patch(FancyBboxPatch((a - wide / 2, b - high / 2), wide, high, facecolor="none", edgecolor=color, linewidth=1.2, **look))
+        at, look = (a - wide / 2, b - high / 2), {"boxstyle": "round,pad=0,rounding_size=0.05", "zorder": 4}
+        for fill, alpha, edge in ((paper(), 1, "none"), (color, 0.16, "none"), ("none", 1, color)):
+            self.axes.add_patch(FancyBboxPatch(at, wide, high, facecolor=fill, alpha=alpha, edgecolor=edge, linewidth=1.2, **look))
         self.axes.text(a, b - 0.012, text, ha="center", va="center", color=ink(), zorder=5, **{"fontsize": 8, "linespacing": 1.1, **more})
 
     def round(self, x: float, y: float, text: str) -> None:
@@ -235,5 +235,5 @@ def block(data: Data, fig: Figure) -> None:
         wires.stream(-0.03 if small else -0.1 if wires is first else 0, 3.67 if small else 3.75)
         half(wires)
         axes.text(*wires.at(2.0, 2.14), title, ha="center", va="center", color=muted(), **{**NAME, "fontsize": 8.5})
-    axes.text(*second.at(3.58, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
+    axes.text(*second.at(3.6, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
     axes.text(*first.at(0.1, -0.01), "$x$", ha="center", va="center", fontsize=10, color=ink())
