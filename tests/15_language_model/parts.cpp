@@ -5,21 +5,14 @@
 #include "chapters/15_language_model/language_model.hpp"
 #include "lib/eigen.hpp"
 #include "tests/gradients.hpp"
-#include "tests/proof/trial.hpp"
+#include "tests/proof/language.hpp"
 
 using namespace abh;
+using proof::Sharing;
 
 namespace {
 
 constexpr double round_off = in_double ? 1e-12 : 2e-5;
-
-/// Three query heads of width 4, or six with two heads of keys and values.
-GroupedAttentionOptions small(Index heads, Index kv_heads, Pairing pairing) {
-    return {.d_model = 4 * heads,
-            .n_heads = heads,
-            .n_kv_heads = kv_heads,
-            .rotary = RotaryOptions{.base = 100, .pairing = pairing}};
-}
 
 }  // namespace
 
@@ -34,11 +27,7 @@ TEST_CASE("a row is divided by its size") {
 }
 
 TEST_CASE("the gradients of RMS norm are those of differences") {
-    for (Index width : {1, 6, 13})
-        check_trial([&](const proof::Sizes& s, Random& source) {
-            return proof::trial_of(proof::shaken(std::make_shared<RmsNorm>(width), source),
-                                   proof::random({s.batch, s.length, width}, source));
-        });
+    for (Index width : {1, 6, 13}) check_trial(proof::rms_norm(), {.d_model = width});
 }
 
 TEST_CASE("a turned pair keeps its length, and turning back is the gradient") {
@@ -91,10 +80,7 @@ TEST_CASE("packed sentences turn as each of them alone") {
 }
 
 TEST_CASE("the gradients of a gated network are those of differences") {
-    check_trial([](const proof::Sizes& s, Random& source) {
-        return proof::trial_of(std::make_shared<GatedFeedForward>(s.d_model, s.d_ff, source),
-                               proof::hidden_states(s, source));
-    });
+    check_trial(proof::gated_feed_forward());
 }
 
 TEST_CASE("heads that share get copies, and what the copies get adds up") {
@@ -106,19 +92,14 @@ TEST_CASE("heads that share get copies, and what the copies get adds up") {
 
 TEST_CASE("the gradients of grouped attention are those of differences") {
     for (const Pairing pairing : {Pairing::neighbors, Pairing::halves})
-        for (const Index kv_heads : {1, 2, 6})
-            check_trial([&](const proof::Sizes& s, Random& source) {
-                return proof::trial_of(
-                    std::make_shared<GroupedAttention>(small(6, kv_heads, pairing), source),
-                    proof::random({s.batch, s.length, 24}, source));
-            });
+        for (const auto sharing : {Sharing::one, Sharing::pairs, Sharing::none})
+            check_trial(proof::grouped_attention(sharing, pairing), {.d_model = 12});
 }
 
 TEST_CASE("with a key head for each query head and no angles it is the layer of chapter 5") {
     Random random(3), same_seed(3);
-    GroupedAttentionOptions options = small(3, 3, Pairing::halves);
-    options.rotary.reset();
-    const GroupedAttention grouped(options, random);
+    const GroupedAttention grouped(
+        {.d_model = 12, .n_heads = 3, .n_kv_heads = 3, .rotary = std::nullopt}, random);
     const MultiHeadAttention layer(
         {.d_model = 12, .n_heads = 3, .bias_qkv = false, .bias_out = false}, same_seed);
     const Tensor x = random_tensor({2, 5, 12});
@@ -128,13 +109,7 @@ TEST_CASE("with a key head for each query head and no angles it is the layer of 
 TEST_CASE("the gradients of a block are those of differences, whatever it is made of") {
     for (const bool rms_norm : {true, false})
         for (const bool gated : {true, false})
-            check_trial([&](const proof::Sizes& s, Random& source) {
-                const BlockOptions options{.attention = small(4, 2, Pairing::halves),
-                                           .d_ff = s.d_ff,
-                                           .rms_norm = rms_norm,
-                                           .gated = gated};
-                return proof::trial_of(
-                    proof::shaken(std::make_shared<Block>(options, source), source),
-                    proof::random({s.batch, s.length, 16}, source));
-            });
+            check_trial(proof::block(Sharing::pairs, Pairing::halves,
+                                     {.rms_norm = rms_norm, .gated = gated}),
+                        {.d_model = 12});
 }

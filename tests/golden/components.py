@@ -38,6 +38,18 @@ from inputs import (
     x_of,
     x_of_source,
 )
+from language import (
+    block_shapes,
+    gated_shapes,
+    grouped_shapes,
+    heads_side_by_side,
+    rms_norm_shapes,
+    run_block,
+    run_gated,
+    run_grouped,
+    run_rms_norm,
+    run_rotary,
+)
 from results import (
     ours,
     run_add_norm,
@@ -103,6 +115,11 @@ def multi_head(name: str, system: Options) -> Component:
     make = lambda s: Attention(sized(system, s))
     masks, run = multi_head_mask(system), run_multi_head(system)
     return Component(name, shapes_of(make), query_key_value, masks, run)
+
+
+def grouped(name: str, sharing: str, pairing: str) -> Component:
+    x, run = heads_side_by_side(sharing), run_grouped(sharing, pairing)
+    return Component(name, grouped_shapes(sharing), x, nothing, run)
 
 
 NO_BIAS = small(NOTEBOOK, bias_qkv=False, bias_out=False)
@@ -171,4 +188,20 @@ COMPONENTS = [
     model("loss_article", ARTICLE, with_loss=True, smoothed=True),
     model("loss_shared_heads", SHARED_HEADS, with_loss=True),
     model("marian_loss", MARIAN, with_loss=True, smoothed=True),
+    Component("rms_norm", rms_norm_shapes, x_of, nothing, run_rms_norm),
+    Component(
+        "rotary_neighbors", nothing, heads_side_by_side("none"), nothing, run_rotary("neighbors")
+    ),
+    Component("rotary_halves", nothing, heads_side_by_side("none"), nothing, run_rotary("halves")),
+    Component("gated_feed_forward", gated_shapes, x_of, nothing, run_gated),
+    grouped("grouped_attention", "pairs", "halves"),
+    grouped("grouped_attention_one", "one", "neighbors"),
+    grouped("grouped_attention_all", "none", "halves"),
+    Component(
+        "block",
+        block_shapes("one"),
+        heads_side_by_side("one"),
+        nothing,
+        run_block("one", "halves"),
+    ),
 ]

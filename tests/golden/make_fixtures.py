@@ -57,7 +57,8 @@ def draw(component: Component, case: str, sizes: Sizes) -> tuple[dict, dict, dic
         is_norm = "norm" in name or "norm" in component.name
         if is_norm and len(shape) == 1 and name.endswith("weight"):
             parameters[name] += 1
-        if name.endswith(("w_q.weight", "output.weight")):  # large scores, large logits
+        # large scores, large logits
+        if name.endswith(("w_q.weight", "q_proj.weight", "output.weight")):
             parameters[name] *= large
     return inputs, parameters, component.ids(sizes)
 

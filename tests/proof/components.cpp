@@ -1,5 +1,6 @@
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/06_feed_forward/relu.hpp"
+#include "tests/proof/language.hpp"
 #include "tests/proof/models.hpp"
 #include "tests/proof/proof.hpp"
 
@@ -103,6 +104,15 @@ const std::vector<Component>& components() {
         {"loss_article", 9, transformer(plain(T::article()), true, Real(0.1))},
         {"loss_shared_heads", 9, transformer(plain(T::shared_heads()), true)},
         {"marian_loss", 9, transformer(marian, true, Real(0.1))},
+        {"rms_norm", 15, rms_norm()},
+        {"rotary_neighbors", 15, rotary(Pairing::neighbors)},
+        {"rotary_halves", 15, rotary(Pairing::halves)},
+        {"gated_feed_forward", 15, gated_feed_forward()},
+        {"grouped_attention", 15, grouped_attention(Sharing::pairs, Pairing::halves)},
+        {"grouped_attention_one", 15, grouped_attention(Sharing::one, Pairing::neighbors)},
+        {"grouped_attention_all", 15, grouped_attention(Sharing::none, Pairing::halves)},
+        {"block", 15, block(Sharing::one, Pairing::halves)},
+        {"block_dropout", 15, block(Sharing::pairs, Pairing::halves, {.dropout = p}), false},
     };
     return list;
 }
