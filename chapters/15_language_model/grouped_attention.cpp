@@ -61,6 +61,9 @@ GroupedAttentionOptions checked(const GroupedAttentionOptions& o) {
             "grouped attention: width {} with {} query heads in {} groups, expected that the "
             "groups divide the heads and these the width",
             o.d_model, o.n_heads, o.n_kv_heads);
+    require(!o.rotary || o.d_model / o.n_heads % 2 == 0,
+            "grouped attention: heads of width {}, expected an even number, because pairs turn",
+            o.d_model / o.n_heads);
     return o;
 }
 

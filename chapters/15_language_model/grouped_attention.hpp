@@ -39,7 +39,7 @@ public:
         Packing packing;
     };
 
-    /// @throws std::invalid_argument if the numbers of heads do not fit
+    /// @throws std::invalid_argument if the numbers of heads do not fit, or rotary heads are odd
     GroupedAttention(const GroupedAttentionOptions& options, Random& random);
 
     /// @param x        `[B, L, d_model]`

@@ -72,6 +72,7 @@ void Llama::collect(Parameters& list, const std::string& name) {
 }
 // [llama: forward]
 Tensor Llama::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
+    require(text.ids.dim(1) >= 1, "language model: a text without words");
     require(text.ids.dim(1) <= options_.context,
             "language model: a text of {} words, but its context is {}", text.ids.dim(1),
             options_.context);

@@ -28,7 +28,8 @@ struct RotaryOptions {
 /// @param first    the position of each sentence's first row
 /// @param packing  where sentences begin, if `x` is `[1, rows, H * d]` without pads
 /// @return         the same shape
-/// @throws std::invalid_argument unless d is a whole and even number, or if the base is not > 0
+/// @throws std::invalid_argument unless d is a whole and even number, if the base is not > 0, or if
+///         `packing` has other rows
 Tensor rotate(const Tensor& x, Index n_heads, const RotaryOptions& options = {}, Index first = 0,
               const Packing& packing = {});
 /// @param dy  gradient of the loss with respect to the result of `rotate`

@@ -75,18 +75,18 @@ Text continued(const Trained& t, Text text, const SamplingOptions& choice, const
     return text;
 }
 
-Text read_prompt(const Trained& t, const std::string& prompt) {
+Text read_prompt(const Vocabulary& words, const std::string& prompt) {
+    const Index context = llama_options(words.size()).context;
     Text text;
     for (const std::string& word : split_words(prompt)) {
-        require(std::ranges::count(t.words.words(), word) == 1,
+        require(std::ranges::count(words.words(), word) == 1,
                 "the model does not know {}; it knows, with spaces between them: {}",
-                printable(word), join_words(t.words.words()));
-        text.push_back(t.words.id(word));
+                printable(word), join_words(words.words()));
+        text.push_back(words.id(word));
     }
     require(!text.empty(), "the prompt is empty, expected words such as 我 有");
-    require(std::ssize(text) < t.model.options().context,
-            "the prompt has {} words, but the model's context has {}", text.size(),
-            t.model.options().context);
+    require(std::ssize(text) < context, "the prompt has {} words, but the model's context has {}",
+            text.size(), context);
     return text;
 }
 
@@ -161,8 +161,8 @@ void draw_map(const Trained& t, const Text& text, const std::filesystem::path& p
 }  // namespace
 // [sample]
 void show_samples(const SampleOptions& o, std::uint64_t seed, Results& results) {
+    const Text prompt = read_prompt(line_vocabulary(grammar_corpus()), o.prompt);
     const Trained t = trained(1);
-    const Text prompt = read_prompt(t, o.prompt);
     if (o.top > 0) return show_next(t, prompt, o, results);
     const Stream stream = Random(seed).stream();
     Text first;
@@ -212,7 +212,7 @@ void show_choices(Index seeds, Results& results) {
         std::set<std::string> different;
         for (Index i = 0; i < draws; ++i) {
             const std::string line =
-                line_text(t, continued(t, read_prompt(t, "我"), choice, stream, i, 40));
+                line_text(t, continued(t, read_prompt(t.words, "我"), choice, stream, i, 40));
             if (!lines.contains(line)) continue;
             ++right;
             if (different.insert(line).second) fresh += !trained_lines.contains(line);

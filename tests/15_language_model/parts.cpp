@@ -1,4 +1,4 @@
-// Per real: the four parts of today's models, a block of them, and the two stacks.
+// Per real: the four parts of today's models, and a block of them.
 #include <cmath>
 
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
