@@ -4,8 +4,8 @@
 #include "chapters/05_multi_head_attention/multi_head_attention.hpp"
 #include "chapters/15_language_model/language_model.hpp"
 #include "lib/eigen.hpp"
+#include "tests/15_language_model/trials.hpp"
 #include "tests/gradients.hpp"
-#include "tests/proof/language.hpp"
 
 using namespace abh;
 using proof::Sharing;

@@ -1,6 +1,6 @@
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/06_feed_forward/relu.hpp"
-#include "tests/proof/language.hpp"
+#include "tests/15_language_model/trials.hpp"
 #include "tests/proof/models.hpp"
 #include "tests/proof/proof.hpp"
 
