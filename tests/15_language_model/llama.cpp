@@ -58,10 +58,10 @@ Expected expected(const std::string& name) {
     const TensorFile file = load_safetensors(folder / name / "expected.safetensors");
     const auto ids = [&](const std::string& key) {
         const Tensor& values = file.tensors.at(key);
-        Ids ids(values.shape());
-        std::ranges::transform(values.values(), ids.data(),
+        Ids all(values.shape());
+        std::ranges::transform(values.values(), all.data(),
                                [](Real v) { return static_cast<std::int32_t>(v); });
-        return ids;
+        return all;
     };
     return {ids("prompt"), file.tensors.at("logits"), ids("found")};
 }

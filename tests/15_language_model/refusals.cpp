@@ -67,11 +67,11 @@ TEST_CASE("rotary positions refuse what does not fit") {
     const Packing five{Ids({3}, {0, 2, 5}), 3};
     CHECK(refused([&] {
               rotate(Tensor::zeros({1, 4, 8}), 2, {}, 0, five);
-          }) == "rotary: shape [1, 4, 8], but the packing has 5 rows");
+          }) == "rotary: shape [1, 4, 8] for 5 rows of packed sentences");
     CHECK_THAT(refused([&] {
-                   rotate_backward(Tensor::zeros({2, 5, 8}), 2, {}, 0, five);
+                   rotate_backward(Tensor::zeros({1, 6, 8}), 2, {}, 0, five);
                }),
-               Contains("but the packing has 5 rows"));
+               Contains("for 5 rows of packed sentences"));
 }
 
 TEST_CASE("grouped attention refuses heads that do not divide") {
