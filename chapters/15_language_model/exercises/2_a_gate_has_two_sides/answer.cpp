@@ -14,12 +14,12 @@ struct GatedGradients {
     Tensor dw_down;  ///< [d_model, d_ff]
 };
 
-/// Gradients of `y = (swish(x W_gate^T) * (x W_up^T)) W_down^T`.
+/// Gradients of `y = (swish(x W_g^T) * (x W_u^T)) W_d^T`.
 /// @param dy      gradient of the loss with respect to y, [R, d_model]
 /// @param x       [R, d_model]
-/// @param w_gate  [d_ff, d_model]
-/// @param w_up    [d_ff, d_model]
-/// @param w_down  [d_model, d_ff]
+/// @param w_gate  W_g, [d_ff, d_model]
+/// @param w_up    W_u, [d_ff, d_model]
+/// @param w_down  W_d, [d_model, d_ff]
 GatedGradients gated_feed_forward_backward(const Tensor& dy, const Tensor& x, const Tensor& w_gate,
                                            const Tensor& w_up, const Tensor& w_down) {
     // solution

@@ -53,13 +53,13 @@ void add(Cases& cases, const Inputs& in) {
         no_swish(in, Wrong::no_swish), last(in, Wrong::last_row);
     const auto forward = [&] { return Gradients(in).y; };
     require_close(right.dx(), differences(forward, in.x, in.dy), "dx");
-    require_close(right.dw_gate, differences(forward, in.w_gate, in.dy), "dW_gate");
-    require_close(right.dw_up, differences(forward, in.w_up, in.dy), "dW_up");
-    require_close(right.dw_down, differences(forward, in.w_down, in.dy), "dW_down");
+    require_close(right.dw_gate, differences(forward, in.w_gate, in.dy), "dW_g");
+    require_close(right.dw_up, differences(forward, in.w_up, in.dy), "dW_u");
+    require_close(right.dw_down, differences(forward, in.w_down, in.dy), "dW_d");
     const auto add_case = [&](const char* criterion, const char* call, const Values& results,
                               std::vector<std::string> names,
                               const std::vector<Mistake>& mistakes) {
-        names.insert(names.begin(), {"dy", "x", "W_gate", "W_up", "W_down"});
+        names.insert(names.begin(), {"dy", "x", "W_g", "W_u", "W_d"});
         cases.add({.criterion = criterion,
                    .call = call,
                    .arguments = values(in.dy, in.x, in.w_gate, in.w_up, in.w_down),
@@ -80,13 +80,13 @@ void add(Cases& cases, const Inputs& in) {
               {factors, values(exchanged.dx())},
               {slope, values(no_slope.dx())},
               {linear, values(no_swish.dx())}});
-    add_case("the two sides", "sides", values(right.dw_gate, right.dw_up), {"dW_gate", "dW_up"},
+    add_case("the two sides", "sides", values(right.dw_gate, right.dw_up), {"dW_g", "dW_u"},
              {{"the two sides are exchanged", values(right.dw_up, right.dw_gate)},
               {factors, values(exchanged.dw_gate, exchanged.dw_up)},
               {slope, values(no_slope.dw_gate, no_slope.dw_up)},
               {linear, values(no_swish.dw_gate, no_swish.dw_up)},
               {alone, values(last.dw_gate, last.dw_up)}});
-    add_case("the map down", "down", values(right.dw_down), {"dW_down"},
+    add_case("the map down", "down", values(right.dw_down), {"dW_d"},
              {{linear, values(no_swish.dw_down)}, {alone, values(last.dw_down)}});
 }
 
