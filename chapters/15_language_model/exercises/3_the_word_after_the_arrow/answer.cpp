@@ -1,4 +1,4 @@
-// Exercise 15.4: the word after the arrow.
+// Exercise 15.3: the word after the arrow.
 #include <cstdint>
 #include <functional>
 #include <stdexcept>

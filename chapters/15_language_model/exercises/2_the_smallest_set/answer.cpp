@@ -1,4 +1,4 @@
-// Exercise 15.3: the smallest set.
+// Exercise 15.2: the smallest set.
 #include <algorithm>
 #include <functional>
 #include <numeric>
