@@ -26,6 +26,14 @@ TEST_CASE("a row is divided by its size") {
                          Tensor({1, 2}, {Real(0.64) / rms, Real(-0.48) / rms})) < round_off);
 }
 
+TEST_CASE("epsilon lies under the root and keeps a faint row faint") {
+    // the mean square of (0.003, 0.004) is 1.25e-5
+    const Tensor x({1, 2}, {Real(0.003), Real(0.004)});
+    const Real rms = std::sqrt(Real(2.25e-5));
+    CHECK(max_difference(RmsNorm(2, Real(1e-5)).forward(x),
+                         Tensor({1, 2}, {Real(0.003) / rms, Real(0.004) / rms})) < round_off);
+}
+
 TEST_CASE("the gradients of RMS norm are those of differences") {
     for (Index width : {1, 6, 13}) check_trial(proof::rms_norm(), {.d_model = width});
 }
@@ -52,6 +60,22 @@ TEST_CASE("the two pairings turn other columns by the same angles") {
                          Tensor({1, 2, 4}, {1, 0, 0, 0, c, s, 0, 0})) < round_off);
     CHECK(max_difference(rotate(x, 1, {.pairing = Pairing::halves}),
                          Tensor({1, 2, 4}, {1, 0, 0, 0, c, 0, s, 0})) < round_off);
+}
+
+TEST_CASE("columns in another order turn one pairing into the other") {
+    const Tensor x = random_tensor({2, 5, 12}, 3);  // three heads of width 4
+    Tensor reordered(x.shape());
+    for (Index h = 0; h < 3; ++h)
+        for (Index i = 0; const Index column : {0, 2, 1, 3})
+            matrix(reordered).col(4 * h + i++) = matrix(x).col(4 * h + column);
+    const Tensor neighbors = rotate(x, 3, {.base = 100, .pairing = Pairing::neighbors}, 2),
+                 halves = rotate(reordered, 3, {.base = 100, .pairing = Pairing::halves}, 2);
+    for (Index h = 0; h < 3; ++h)
+        for (Index i = 0; const Index column : {0, 2, 1, 3}) {
+            const auto there = matrix(halves).col(4 * h + i++);
+            CHECK((there - matrix(neighbors).col(4 * h + column)).cwiseAbs().maxCoeff() <
+                  round_off);
+        }
 }
 
 TEST_CASE("a product of turned rows depends on their distance alone") {

@@ -59,7 +59,8 @@ class FillCards(SphinxPostTransform):
     def copies(self, page: str) -> Iterator[nodes.Element]:
         here = self.env.docname
         address = self.app.builder.get_relative_uri(here, page)
-        for card in self.env.get_doctree(page).findall(lambda n: isinstance(n, nodes.container) and "card" in n["classes"]):
+        own = self.env.get_doctree(page).findall(lambda n: isinstance(n, nodes.container) and "card" in n["classes"])
+        for number, card in enumerate(own, 1):
             copy = card.deepcopy()
             for target in list(copy.findall(nodes.target)):
                 target.parent.remove(target)
@@ -73,7 +74,7 @@ class FillCards(SphinxPostTransform):
                     node["refdoc"] = here
                 elif isinstance(node, nodes.reference) and "refid" in node:
                     node["refuri"] = f"{address}#{node.attributes.pop('refid')}"
-            copy["ids"] = [nodes.make_id(f"card-{page.removesuffix('/index')}")]
+            copy["ids"] = [nodes.make_id(f"card-{page.removesuffix('/index')}" + (f"-{number}" if number > 1 else ""))]
             kind = next(node for node in copy.findall(nodes.inline) if "box-kind" in node["classes"])
             chapter = self.env.titles[page].astext()
             kind[:] = [nodes.reference("", chapter, internal=True, refuri=address)]
