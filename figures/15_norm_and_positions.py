@@ -81,7 +81,7 @@ def tangent(data: Data, fig: Figure) -> None:
         across = 2 * unit * float(np.linalg.norm(row))
         axes.add_patch(Arc(plane.origin, across, across, theta1=first, theta2=last, color=ink(), linewidth=1))
     axes.plot(*zip(plane.at((0, 0)), plane.at(1.08 * x), strict=True), color="C0", linewidth=1.2, zorder=2)
-    for row, name, away in ((x, "$x = (3, 4)$", (-0.3, -0.12)), (hat, "$\\hat x$", (-0.14, -0.24))):
+    for row, name, away in ((x, "$x = (3, 4)$", (-0.3, -0.12)), (hat, "$\\hat x$", (-0.2, -0.12))):
         axes.plot(*plane.at(row), "o", color="C0", markersize=5.5, zorder=6)
         axes.text(*plane.at(row + np.array(away)), name, ha="right", va="center", fontsize=10, color="C0")
     for part, color, width in ((dy, ink(), 1.4), (along, muted(), 1.4), (dy - along, "C1", 2.0)):
@@ -90,9 +90,9 @@ def tangent(data: Data, fig: Figure) -> None:
     arrow(axes, plane.at(x), plane.at(x + (dy - along) / rms), "C1", 2.0, zorder=5, head="-|>,head_length=0.25,head_width=0.12")
     said = (
         ((2.0, 1.13), "$d\\hat x = (1,\\, 0)$", ink()),
-        ((1.6, 1.75), "along the ray, $(0.36,\\, 0.48)$: of no effect", muted()),
+        ((1.6, 1.75), "along the ray, $(0.36,\\, 0.48)$: changes nothing", muted()),
         ((1.65, 0.6), "along the circle, $(0.64,\\, -0.48)$", "C1"),
-        ((3.5, 4.0), "$dx$: that through 3.54,\n$(0.18,\\, -0.14)$", "C1"),
+        ((3.5, 4.0), "$dx$: divided by 3.54,\n$(0.18,\\, -0.14)$", "C1"),
     )
     for n, (point, text, color) in enumerate(said):
         if small:
@@ -174,7 +174,7 @@ def pairs(data: Data, fig: Figure) -> None:
     titles = ("neighbors: the paper", "halves: most published models")
     if small:
         axes.text(left, upper + high + 0.62, titles[0], ha="left", va="bottom", fontsize=9.5, color=ink())
-        axes.text(left, 0.12, titles[1], ha="left", va="bottom", fontsize=9.5, color=ink())
+        axes.text(left, 0.24, titles[1], ha="left", va="bottom", fontsize=9.5, color=ink())
     else:
         for title, y in zip(titles, (upper, lower), strict=True):
             axes.text(left - 0.2, y + high / 2, title.replace(": ", ":\n"), ha="right", va="center", fontsize=9.5, color=ink(),
