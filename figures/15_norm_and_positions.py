@@ -31,8 +31,10 @@ class Plane:
 
     def path(self, rows: Sequence[Sequence[float]], color: str) -> None:
         """Arrows from each row to the next, a dot at the first and a larger one at the last."""
-        for start, end in pairwise(rows):
-            arrow(self.axes, self.at(start), self.at(end), color, 1.7, zorder=4, head="-|>,head_length=0.3,head_width=0.15")
+        corners = np.array([self.at(row) for row in rows])
+        corners[-1] -= 0.06 * (corners[-1] - corners[-2]) / np.linalg.norm(corners[-1] - corners[-2])  # where the dot begins
+        for start, end in pairwise(corners):
+            arrow(self.axes, start, end, color, 1.7, zorder=4, head="-|>,head_length=0.3,head_width=0.15")
         self.axes.plot(*self.at(rows[0]), "o", color=color, markersize=4.5, zorder=5)
         self.axes.plot(*self.at(rows[-1]), "o", color=color, markersize=7.5, markeredgecolor=paper(), zorder=6)
 
@@ -42,7 +44,7 @@ def circle(data: Data, fig: Figure) -> None:
     """Where both norms send rows of two numbers."""
     axes = blackboard(fig)
     small, unit = narrow(), 0.5
-    rows = (((3, 4), "C0"), ((-2.2, 0.6), "C2"), ((0.55, -0.75), "C3"))
+    rows = (((3, 4), "C0"), ((-2.2, 0.6), "C2"), ((0.4, -1.0), "C3"))
     places = ((1.6, 4.4), (1.6, 1.0)) if small else ((1.55, 1.05), (5.35, 1.05))
     titles = ("RMS norm: along its ray to the circle", "layer norm: first along the diagonal")
     for origin, title, layer in zip(places, titles, (False, True), strict=True):
@@ -55,7 +57,7 @@ def circle(data: Data, fig: Figure) -> None:
             axes.text(*plane.at((-0.95, 1.5)), "(−1, 1)", ha="left", va="bottom", fontsize=9, color=ink())
             axes.text(*plane.at((1.4, -0.95)), "(1, −1)", ha="left", va="bottom", fontsize=9, color=ink())
         else:
-            axes.text(*plane.at((1.15, -1.15)), "mean square 1", ha="left", va="top", fontsize=8.5, color=ink())
+            axes.text(*plane.at((1.2, -1.05)), "mean square 1", ha="left", va="top", fontsize=8.5, color=ink())
             axes.text(*plane.at((1.3, 1.1)), "(0.85, 1.13)", ha="left", va="center", fontsize=9, color="C0")
         axes.text(*plane.at((2.85, 4.05)), "(3, 4)", ha="right", va="center", fontsize=9, color="C0")
         for row, color in rows:
@@ -89,10 +91,10 @@ def tangent(data: Data, fig: Figure) -> None:
         axes.plot(*zip(plane.at(hat + part), plane.at(hat + dy), strict=True), color=muted(), linewidth=0.8, linestyle=":")
     arrow(axes, plane.at(x), plane.at(x + (dy - along) / rms), "C1", 2.0, zorder=5, head="-|>,head_length=0.25,head_width=0.12")
     said = (
-        ((2.0, 1.13), "$d\\hat x = (1,\\, 0)$", ink()),
-        ((1.6, 1.75), "along the ray, $(0.36,\\, 0.48)$: changes nothing", muted()),
-        ((1.65, 0.6), "along the circle, $(0.64,\\, -0.48)$", "C1"),
-        ((3.5, 4.0), "$dx$: divided by 3.54,\n$(0.18,\\, -0.14)$", "C1"),
+        ((2.0, 1.13), "$d\\hat x$ = (1, 0)", ink()),
+        ((1.6, 1.75), "along the ray, (0.36, 0.48): changes nothing", muted()),
+        ((1.65, 0.6), "along the circle, (0.64, −0.48)", "C1"),
+        ((3.5, 4.0), "$dx$: divided by 3.54,\n(0.18, −0.14)", "C1"),
     )
     for n, (point, text, color) in enumerate(said):
         if small:
