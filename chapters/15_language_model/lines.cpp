@@ -24,6 +24,7 @@ Vocabulary line_vocabulary(const Corpus& corpus) {
 // [batch]
 LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair> pairs,
                           std::span<const Index> numbers, Counted counted) {
+    require(!numbers.empty(), "a batch of no lines");
     std::vector<std::vector<std::string>> lines;
     std::size_t longest = 0;
     for (const Index n : numbers) {

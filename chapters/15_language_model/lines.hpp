@@ -28,7 +28,8 @@ struct LineBatch {
     Ids targets;     ///< [1, rows], the next word of each, or the pad where it does not count
     Index n_targets = 0;
 };
-/// @throws std::invalid_argument naming a word that is not in the vocabulary
+/// @throws std::invalid_argument naming a word that is not in the vocabulary, or if there is no
+/// line
 LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair> pairs,
                           std::span<const Index> numbers, Counted counted);
 

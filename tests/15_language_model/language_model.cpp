@@ -130,6 +130,7 @@ TEST_CASE("a line is a pair on one line, and the loss counts what stands after t
     const LineBatch all = make_line_batch(words, pairs, both, Counted::all);
     CHECK(same_bits(all.targets, ids({1, 8}, "有 → I have E → I E")));
     CHECK(all.n_targets == 8);
+    CHECK_THROWS_WITH(make_line_batch(words, pairs, {}, Counted::all), "a batch of no lines");
 }
 
 TEST_CASE("a stack learns the toy's lines by heart") {
