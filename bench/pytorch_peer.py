@@ -29,6 +29,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib/program"))
 
 import cli
+import llama_peer as llama
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -116,6 +117,12 @@ class FastLinear(nn.Linear):
         return OneDNNLinear.apply(x, self.weight, self.bias)
 
 
+def use_onednn(model: nn.Module) -> None:
+    for module in model.modules():
+        if type(module) is nn.Linear:
+            module.__class__ = FastLinear
+
+
 class FastAttention(nn.Module):
     """Multi-head attention with as few products as possible, and PyTorch's own attention."""
 
@@ -158,14 +165,9 @@ class FastTransformer(book.Transformer):
         table = book.sinusoid(o.max_len, o.d_model, like=torch.zeros(0))
         self.register_buffer("table", table, persistent=False)
 
-    def use_onednn(self) -> None:
-        for module in self.modules():
-            if type(module) is nn.Linear:
-                module.__class__ = FastLinear
-
     def pack(self, sentences: int, words: int) -> None:
         """Packs all weights for decoding."""
-        self.use_onednn()
+        use_onednn(self)
         for name, module in self.named_modules():
             if isinstance(module, FastLinear):
                 many = name.startswith("encoder") or name.endswith("w_kv")
@@ -223,28 +225,51 @@ def training_step(
     autocast: Callable[[], contextlib.AbstractContextManager] = contextlib.nullcontext,
     mode: str | None = None,  # of torch.compile
 ) -> Callable[[], object]:
-    model = build(options, style).train()
+    def loss_of(model: nn.Module, source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
+        with autocast():
+            return book.loss_of(model(source, target_in), target_out, options.pad)
+
+    return stepping(build(options, style), loss_of, batch, optimizer, style, wrap, mode)
+
+
+def stepping(
+    model: nn.Module,
+    loss_of: Callable[..., Tensor],
+    batch: tuple[Tensor, ...],
+    optimizer: str,
+    style: str,
+    wrap: Callable[[nn.Module], nn.Module] = lambda model: model,
+    mode: str | None = None,
+) -> Callable[[], object]:
+    model.train()
     if style != "eager" and onednn_is_faster():
-        model.use_onednn()
+        use_onednn(model)
     model = wrap(model)
     fast = {} if style == "eager" else {"fused": True}
     if optimizer == "sgd":
         moving = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.99, **fast)
     else:
         moving = torch.optim.Adam(model.parameters(), lr=1e-4, **fast)
-
-    def loss_of(source: Tensor, target_in: Tensor, target_out: Tensor) -> Tensor:
-        with autocast():
-            return book.loss_of(model(source, target_in), target_out, options.pad)
-
     forward = torch.compile(loss_of, mode=mode) if style == "compile" else loss_of
 
     def step() -> None:
         moving.zero_grad()
-        forward(*batch).backward()
+        forward(model, *batch).backward()
         moving.step()
 
     return step
+
+
+def llama_step(sentences: int, words: int, style: str) -> Callable[[], object]:
+    torch.manual_seed(1)
+    options = llama.Options()
+    model = llama.Llama(options, words, tuned=style != "eager")
+    text = torch.randint(1, options.words, (sentences, words + 1))
+
+    def loss_of(model: nn.Module, read: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(model(read).flatten(0, 1), targets.flatten())
+
+    return stepping(model, loss_of, (text[:, :-1], text[:, 1:]), "adam", style)
 
 
 def random_batch(options: book.Options, sentences: int, words: int) -> tuple[Tensor, ...]:
@@ -306,6 +331,8 @@ def make_work(name: str, sentences: int, words: int, style: str) -> Callable[[],
         return decoding(book.TOY, toy[0][:1], start=9, words=7, style=style, cached=False)
     if name == "product":
         return product(1024, style)
+    if name == "llama_step":
+        return llama_step(sentences, words, style)
     if name.startswith("attention"):
         return attention(sentences, words, causal=name == "attention_causal")
     options = {"base": BASE, "small": SMALL}[name.split("_")[0]]

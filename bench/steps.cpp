@@ -20,6 +20,8 @@
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
+#include "chapters/15_language_model/language_model.hpp"
+#include "chapters/15_language_model/training.hpp"
 #include "lib/fast/product.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -60,6 +62,52 @@ Batch batch_of(const TransformerOptions& o, Index sentences, Index words) {
 Work training(const TransformerOptions& options, const Batch& batch, bool adam) {
     const auto t = std::make_shared<Training>(options, batch, adam);
     return [t] { t->step(); };
+}
+
+/// The widths of SmolLM2-135M, with fewer layers and words.
+LlamaOptions llama() {
+    LlamaOptions o{.words = 8000, .n_layers = 4, .block = {.d_ff = 1536}, .tied = true};
+    o.block.attention = {.d_model = 576, .n_heads = 9, .n_kv_heads = 3};
+    return o;
+}
+
+/// A step of `train_lines` on texts of random words.
+Work llama_step(Index texts, Index words) {
+    struct State {
+        Llama model{llama(), Random(1)};
+        Parameters parameters = parameters_of(model);
+        std::unique_ptr<Optimizer> optimizer = make_optimizer(parameters, {.optimizer = "adam"});
+        Ids read, targets;
+        Llama::Cache cache;
+        VocabularyLossCache loss_cache;
+    };
+    const auto s = std::make_shared<State>();
+    Random random(1);
+    for (Ids* ids : {&s->read, &s->targets})
+        *ids = random_ids({texts, words}, 1, static_cast<std::int32_t>(llama().words),
+                          random.stream());
+    return [s] {
+        zero_grad(s->parameters);
+        const Tensor y = s->model.forward({s->read, {}}, &s->cache);
+        vocabulary_loss(y, s->model.output, s->targets, {}, &s->loss_cache);
+        s->model.backward(vocabulary_loss_backward(s->model.output, s->loss_cache), s->cache);
+        s->optimizer->step(Real(1e-4));
+        s->model.random().next_step();
+    };
+}
+
+/// Its products see each weight but those of the norms once a word, and its queries see the keys
+/// before them. Forward once, backward twice.
+Floor llama_floor(Index texts, Index words) {
+    const LlamaOptions o = llama();
+    const auto& [d, heads, kv_heads, rotary] = o.block.attention;
+    const Index block = 2 * d * d + 2 * d * (d / heads * kv_heads) + 3 * d * o.block.d_ff,
+                weights = o.n_layers * block + o.words * d, norms = (2 * o.n_layers + 1) * d,
+                attention = texts * o.n_layers * words * (words + 1) * d;
+    constexpr Index real = sizeof(Real), adam = 3;  // a weight and its two means
+    return {.multiply_adds = static_cast<double>(3 * (texts * words * weights + attention)),
+            .bytes_read = static_cast<double>(real * weights),
+            .bytes_updated = static_cast<double>(2 * adam * real * (weights + norms))};
 }
 
 Work toy_decode() {
@@ -116,6 +164,7 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     }
     if (name == "toy_decode") return toy_decode();
     if (name == "product") return product(1024);
+    if (name == "llama_step") return llama_step(sentences, words);
     if (name.starts_with("attention")) return attention(sentences, words, name.ends_with("causal"));
     const TransformerOptions options = model_of(name);
     if (decodes(name)) return decoding(options, sentences, words);
@@ -131,6 +180,7 @@ Floor floor_of(const std::string& name, Index sentences, Index words) {
         const double pairs = name.ends_with("causal") ? n * (n + 1) / 2 : n * n;
         return {.multiply_adds = 7 * b * pairs * 512};
     }
+    if (name == "llama_step") return llama_floor(sentences, words);
     const TransformerOptions options = model_of(name);
     if (name == "toy_step") return toy_step().floor();
     if (name == "toy_decode") return decoding_floor(options, 1, 8, 7);
@@ -177,8 +227,8 @@ int main(int argc, char** argv) {
     Index sentences = 32, words = 24;
     Program program("Do one kind of work, an iteration for each line of input, and time it");
     program.options().add("work", name,
-                          "toy_step, base_step, small_step, toy_decode, base_decode, small_decode, "
-                          "product, attention, attention_causal, floors");
+                          "toy_step, base_step, small_step, llama_step, toy_decode, base_decode, "
+                          "small_decode, product, attention, attention_causal, floors");
     program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {

@@ -70,6 +70,7 @@ def attention(n: int, causal: bool) -> Work:
 
 
 TOY_STEP = "training step, the toy, 2 sentences of 8 and 7 words, SGD with momentum"
+LLAMA_STEP = "training step, chapter 15's Llama of 4 layers, 4 texts of 256 words, Adam"
 WORKS = [
     Work("product", "product", "one product of 1024 x 1024 matrices"),
     Work("toy_step", "toy_step", TOY_STEP, peers=TRAINING),
@@ -79,6 +80,7 @@ WORKS = [
     decode("base_decode", "base", 32, 24),
     decode("one_decode", "base", 1, 24),
     decode("small_decode", "small", 32, 24),
+    Work("llama_step", "llama_step", LLAMA_STEP, 4, 256, TRAINING),
     step("busy_step", "base", 32, 24, peers=TRAINING, busy=True),
     *(step(f"length_{n}", "small", 8, n, family="growth") for n in (16, 32, 64, 128, 256, 512)),
     *(step(f"batch_{n}", "small", n, 24, family="growth") for n in (1, 4, 16, 64)),

@@ -1,0 +1,129 @@
+"""Chapter 15's model in PyTorch, for pytorch_peer.py: names and results are those of a Llama of transformers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Options:
+    """The widths of SmolLM2-135M, with fewer layers and words."""
+
+    words: int = 8000
+    n_layers: int = 4
+    d_model: int = 576
+    n_heads: int = 9
+    n_kv_heads: int = 3
+    d_ff: int = 1536
+    base: float = 10000.0
+
+
+def angles(o: Options, length: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines, `[length, d_k]`."""
+    d_k = o.d_model // o.n_heads
+    frequency = 1 / o.base ** (torch.arange(0, d_k, 2) / d_k)
+    angle = torch.outer(torch.arange(length), frequency).repeat(1, 2)
+    return angle.cos(), angle.sin()
+
+
+def rotate_half(x: Tensor) -> Tensor:
+    left, right = x.chunk(2, -1)
+    return torch.cat((-right, left), -1)
+
+
+class Attention(nn.Module):
+    def __init__(self, o: Options) -> None:
+        super().__init__()
+        self.o, self.d_k = o, o.d_model // o.n_heads
+        self.q_proj = nn.Linear(o.d_model, o.d_model, bias=False)
+        self.k_proj = nn.Linear(o.d_model, o.n_kv_heads * self.d_k, bias=False)
+        self.v_proj = nn.Linear(o.d_model, o.n_kv_heads * self.d_k, bias=False)
+        self.o_proj = nn.Linear(o.d_model, o.d_model, bias=False)
+
+    def maps(self, x: Tensor) -> tuple[Tensor, ...]:
+        return self.q_proj(x), self.k_proj(x), self.v_proj(x)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        q, k, v = (y.unflatten(2, (-1, self.d_k)).transpose(1, 2) for y in self.maps(x))
+        q, k = q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
+        shared = self.o.n_heads // self.o.n_kv_heads
+        k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
+        context = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.o_proj(context.transpose(1, 2).flatten(2))
+
+
+class Network(nn.Module):
+    def __init__(self, o: Options) -> None:
+        super().__init__()
+        self.gate_proj = nn.Linear(o.d_model, o.d_ff, bias=False)
+        self.up_proj = nn.Linear(o.d_model, o.d_ff, bias=False)
+        self.down_proj = nn.Linear(o.d_ff, o.d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+
+
+class FastAttention(Attention):
+    """Query, key and value in one product."""
+
+    def __init__(self, o: Options) -> None:
+        super().__init__(o)
+        widths = [y.weight.shape[0] for y in (self.q_proj, self.k_proj, self.v_proj)]
+        self.widths, self.qkv = widths, nn.Linear(o.d_model, sum(widths), bias=False)
+        del self.q_proj, self.k_proj, self.v_proj
+
+    def maps(self, x: Tensor) -> tuple[Tensor, ...]:
+        return self.qkv(x).split(self.widths, -1)
+
+
+class FastNetwork(nn.Module):
+    """Gate and up in one product."""
+
+    def __init__(self, o: Options) -> None:
+        super().__init__()
+        self.gate_up = nn.Linear(o.d_model, 2 * o.d_ff, bias=False)
+        self.down_proj = nn.Linear(o.d_ff, o.d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, up = self.gate_up(x).chunk(2, -1)
+        return self.down_proj(F.silu(gate) * up)
+
+
+class Block(nn.Module):
+    def __init__(self, o: Options, tuned: bool) -> None:
+        super().__init__()
+        self.self_attn = (FastAttention if tuned else Attention)(o)
+        self.mlp = (FastNetwork if tuned else Network)(o)
+        self.input_layernorm = nn.RMSNorm(o.d_model, eps=1e-5)
+        self.post_attention_layernorm = nn.RMSNorm(o.d_model, eps=1e-5)
+
+    def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        x = x + self.self_attn(self.input_layernorm(x), cos, sin)
+        return x + self.mlp(self.post_attention_layernorm(x))
+
+
+class Llama(nn.Module):
+    def __init__(self, o: Options, length: int, tuned: bool) -> None:
+        super().__init__()
+        self.o, self.tuned = o, tuned
+        self.embed_tokens = nn.Embedding(o.words, o.d_model)
+        nn.init.normal_(self.embed_tokens.weight, std=o.d_model**-0.5)
+        self.layers = nn.ModuleList(Block(o, tuned) for _ in range(o.n_layers))
+        self.norm = nn.RMSNorm(o.d_model, eps=1e-5)
+        self.lm_head = nn.Linear(o.d_model, o.words, bias=False)
+        self.lm_head.weight = self.embed_tokens.weight
+        cos, sin = angles(o, length)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Logits `[B, L, words]`."""
+        table = (self.cos, self.sin) if self.tuned else angles(self.o, ids.shape[1])
+        x = self.embed_tokens(ids)
+        for layer in self.layers:
+            x = layer(x, *table)
+        return self.lm_head(self.norm(x))
