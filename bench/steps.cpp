@@ -66,7 +66,8 @@ Work training(const TransformerOptions& options, const Batch& batch, bool adam) 
 
 /// The widths of SmolLM2-135M, with fewer layers and words.
 LlamaOptions llama() {
-    LlamaOptions o{.words = 8000, .n_layers = 4, .block = {.d_ff = 1536}, .tied = true};
+    LlamaOptions o{.words = 8000, .n_layers = 4, .block = {}, .tied = true};
+    o.block.d_ff = 1536;
     o.block.attention = {.d_model = 576, .n_heads = 9, .n_kv_heads = 3};
     return o;
 }

@@ -8,10 +8,6 @@ namespace plain {
 decltype(share_heads) share_heads;
 decltype(share_heads_backward) share_heads_backward;
 }  // namespace plain
-namespace fast {
-decltype(share_heads) share_heads;
-decltype(share_heads_backward) share_heads_backward;
-}  // namespace fast
 // [operation]
 namespace {
 
@@ -25,14 +21,13 @@ void check(const Shape& shape, Index heads, Index n_groups, Index n_heads) {
 Tensor share_heads(const Tensor& x, Index n_groups, Index n_heads) {
     check(x.shape(), n_groups, n_groups, n_heads);
     if (n_groups == n_heads) return x;
-    return Ways{"share heads", plain::share_heads, fast::share_heads}(x, n_groups, n_heads);
+    return Ways{"share heads", plain::share_heads}(x, n_groups, n_heads);
 }
 
 Tensor share_heads_backward(const Tensor& dy, Index n_groups, Index n_heads) {
     check(dy.shape(), n_heads, n_groups, n_heads);
     if (n_groups == n_heads) return dy;
-    return Ways{"share heads", plain::share_heads_backward, fast::share_heads_backward}(
-        dy, n_groups, n_heads);
+    return Ways{"share heads", plain::share_heads_backward}(dy, n_groups, n_heads);
 }
 // [share]
 Tensor plain::share_heads(const Tensor& x, Index n_groups, Index n_heads) {

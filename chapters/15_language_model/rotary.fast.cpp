@@ -54,13 +54,13 @@ Tensor turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
     const Index length = x.dim(1), width = x.dim(2), pairs = width / n_heads / 2;
     const auto [least, most] = std::ranges::minmax(positions);
     const Angles angles(least, most + 1, pairs, options.base, sign);
-    const auto turn = options.pairing == Pairing::halves ? turn_row<1> : turn_row<2>;
+    const auto turn_one = options.pairing == Pairing::halves ? turn_row<1> : turn_row<2>;
     parallel_ranges(x.dim(0) * length, 16, [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             const Index t = positions[static_cast<std::size_t>(r % length)] - angles.first;
-            turn(x.data() + r * width, y.data() + r * width, n_heads,
-                 ConstNumbers(&angles.cosines(t, 0), pairs),
-                 ConstNumbers(&angles.sines(t, 0), pairs));
+            turn_one(x.data() + r * width, y.data() + r * width, n_heads,
+                     ConstNumbers(&angles.cosines(t, 0), pairs),
+                     ConstNumbers(&angles.sines(t, 0), pairs));
         }
     });
     return y;

@@ -30,8 +30,8 @@ std::vector<Tensor> turned(const Shape& shape, const Packing& packing = {}) {
     std::vector<Tensor> found;
     for (const Pairing pairing : {Pairing::neighbors, Pairing::halves}) {
         const RotaryOptions options{.base = 1000, .pairing = pairing};
-        found.push_back(rotate(x, 3, options, 7, packing));
-        found.push_back(rotate_backward(x, 3, options, 7, packing));
+        found.push_back(rotate(x, 3, options, 4000, packing));
+        found.push_back(rotate_backward(x, 3, options, 4000, packing));
     }
     return found;
 }
