@@ -1,4 +1,4 @@
-"""Chapter 15's model in PyTorch, for pytorch_peer.py: names and results are those of a Llama of transformers."""
+"""Chapter 15's model in PyTorch, for pytorch_peer.py: the same as a Llama of transformers."""
 
 from __future__ import annotations
 
@@ -35,69 +35,53 @@ def rotate_half(x: Tensor) -> Tensor:
     return torch.cat((-right, left), -1)
 
 
-class Attention(nn.Module):
-    def __init__(self, o: Options) -> None:
-        super().__init__()
-        self.o, self.d_k = o, o.d_model // o.n_heads
-        self.q_proj = nn.Linear(o.d_model, o.d_model, bias=False)
-        self.k_proj = nn.Linear(o.d_model, o.n_kv_heads * self.d_k, bias=False)
-        self.v_proj = nn.Linear(o.d_model, o.n_kv_heads * self.d_k, bias=False)
-        self.o_proj = nn.Linear(o.d_model, o.d_model, bias=False)
+class Maps(nn.Module):
+    """Linear maps of one input: one after another or, tuned, in one product."""
 
-    def maps(self, x: Tensor) -> tuple[Tensor, ...]:
-        return self.q_proj(x), self.k_proj(x), self.v_proj(x)
+    def __init__(self, d_in: int, tuned: bool, **widths: int) -> None:
+        super().__init__()
+        self.widths = [*widths.values()] if tuned else None
+        for name, width in ({"all": sum(self.widths)} if self.widths else widths).items():
+            self.add_module(name, nn.Linear(d_in, width, bias=False))
+
+    def forward(self, x: Tensor) -> list[Tensor]:
+        if self.widths:
+            return self.all(x).split(self.widths, -1)
+        return [linear(x) for linear in self.children()]
+
+
+class Attention(nn.Module):
+    def __init__(self, o: Options, tuned: bool) -> None:
+        super().__init__()
+        self.d_k, self.shared = o.d_model // o.n_heads, o.n_heads // o.n_kv_heads
+        narrow = o.n_kv_heads * self.d_k
+        self.maps = Maps(o.d_model, tuned, q_proj=o.d_model, k_proj=narrow, v_proj=narrow)
+        self.o_proj = nn.Linear(o.d_model, o.d_model, bias=False)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         q, k, v = (y.unflatten(2, (-1, self.d_k)).transpose(1, 2) for y in self.maps(x))
         q, k = q * cos + rotate_half(q) * sin, k * cos + rotate_half(k) * sin
-        shared = self.o.n_heads // self.o.n_kv_heads
-        k, v = k.repeat_interleave(shared, 1), v.repeat_interleave(shared, 1)
+        k, v = k.repeat_interleave(self.shared, 1), v.repeat_interleave(self.shared, 1)
         context = F.scaled_dot_product_attention(q, k, v, is_causal=True)
         return self.o_proj(context.transpose(1, 2).flatten(2))
 
 
 class Network(nn.Module):
-    def __init__(self, o: Options) -> None:
+    def __init__(self, o: Options, tuned: bool) -> None:
         super().__init__()
-        self.gate_proj = nn.Linear(o.d_model, o.d_ff, bias=False)
-        self.up_proj = nn.Linear(o.d_model, o.d_ff, bias=False)
+        self.maps = Maps(o.d_model, tuned, gate_proj=o.d_ff, up_proj=o.d_ff)
         self.down_proj = nn.Linear(o.d_ff, o.d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
-
-
-class FastAttention(Attention):
-    """Query, key and value in one product."""
-
-    def __init__(self, o: Options) -> None:
-        super().__init__(o)
-        widths = [y.weight.shape[0] for y in (self.q_proj, self.k_proj, self.v_proj)]
-        self.widths, self.qkv = widths, nn.Linear(o.d_model, sum(widths), bias=False)
-        del self.q_proj, self.k_proj, self.v_proj
-
-    def maps(self, x: Tensor) -> tuple[Tensor, ...]:
-        return self.qkv(x).split(self.widths, -1)
-
-
-class FastNetwork(nn.Module):
-    """Gate and up in one product."""
-
-    def __init__(self, o: Options) -> None:
-        super().__init__()
-        self.gate_up = nn.Linear(o.d_model, 2 * o.d_ff, bias=False)
-        self.down_proj = nn.Linear(o.d_ff, o.d_model, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        gate, up = self.gate_up(x).chunk(2, -1)
+        gate, up = self.maps(x)
         return self.down_proj(F.silu(gate) * up)
 
 
 class Block(nn.Module):
     def __init__(self, o: Options, tuned: bool) -> None:
         super().__init__()
-        self.self_attn = (FastAttention if tuned else Attention)(o)
-        self.mlp = (FastNetwork if tuned else Network)(o)
+        self.self_attn = Attention(o, tuned)
+        self.mlp = Network(o, tuned)
         self.input_layernorm = nn.RMSNorm(o.d_model, eps=1e-5)
         self.post_attention_layernorm = nn.RMSNorm(o.d_model, eps=1e-5)
 
