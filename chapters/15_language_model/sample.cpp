@@ -37,8 +37,8 @@ Trained trained(std::uint64_t seed, Real smoothing = 0) {
     for (const NamedParameter& p : parameters_of(t.model))
         file.tensors[p.name] = p.parameter->value;
     if (!std::filesystem::exists(path)) {
-        fmt::print("{} is missing, so the model is trained first.\n", printable(path.string()));
-        std::fflush(stdout);
+        fmt::print(stderr, "{} is missing, so the model is trained first.\n",
+                   printable(path.string()));
         try_to_save_safetensors(path, file);
         Progress progress("training", count_steps(task.corpus, task.training));
         train_lines(t.model, t.words, task.corpus.train, Counted::all, task.training,
@@ -54,18 +54,16 @@ Trained trained(std::uint64_t seed, Real smoothing = 0) {
     return t;
 }
 // [continue]
-using Text = std::vector<std::int32_t>;
+using Text = std::vector<std::int32_t>;  // ids of its words
 
 /// The prompt's words, then words drawn until the end symbol comes or there are `most`.
-/// @param stream   word t of continuation i is drawn by number `i * most + t`
-/// @param logits   if given, receives those of every word drawn
+/// @param stream  word t of continuation i is drawn by number `i * most + t`
 Text continued(const Trained& t, Text text, const SamplingOptions& choice, const Stream& stream,
-               Index i, Index most, std::vector<Tensor>* logits = nullptr) {
+               Index i, Index most) {
     Continuation continuation(t.model);
     Tensor next;
     for (const std::int32_t word : text) next = continuation.next(word);
     for (Index drawn = 0; drawn < most; ++drawn) {
-        if (logits) logits->push_back(next);
         text.push_back(
             sample(sampling_probabilities(next, choice), stream.uniform(i * most + drawn)));
         if (t.words.word(text.back()) == end_word || std::ssize(text) >= t.model.options().context)
@@ -109,6 +107,8 @@ void show_next(const Trained& t, const Text& prompt, const SampleOptions& o, Res
         return std::pair(q[static_cast<std::size_t>(j)], p[static_cast<std::size_t>(j)]);
     });
     order.resize(std::min(order.size(), static_cast<std::size_t>(o.top)));
+    results.set("words", p.size());
+    results.set_varying("kept", std::ranges::count_if(q, [](double x) { return x > 0; }));
     Table table(results, {{"", "<10"},
                           varying("softmax", "8.4f", "next_{}"),
                           varying("drawn from", "8.4f", "drawn_{}"),
@@ -161,28 +161,56 @@ void draw_map(const Trained& t, const Text& text, const std::filesystem::path& p
 }  // namespace
 // [sample]
 void show_samples(const SampleOptions& o, std::uint64_t seed, Results& results) {
+    sampling_probabilities(Tensor::zeros({1}), o.choice);  // refuses options before training
     const Text prompt = read_prompt(line_vocabulary(grammar_corpus()), o.prompt);
+    if (!o.attention.empty()) AtomicFile(o.attention);  // refuses a place that cannot be written
     const Trained t = trained(1);
     if (o.top > 0) return show_next(t, prompt, o, results);
     const Stream stream = Random(seed).stream();
-    Text first;
     for (Index i = 0; i < o.times; ++i) {
-        std::vector<Tensor> logits;
-        const Text text = continued(t, prompt, o.choice, stream, i, o.words, &logits);
+        const Text text = continued(t, prompt, o.choice, stream, i, o.words);
         fmt::print("{}\n", line_text(t, text));
         results.set_varying(fmt::format("text{}", i + 1), line_text(t, text));
-        if (i > 0) continue;
-        first = text;
-        Tensor all({std::ssize(logits), t.words.size()});
-        for (std::size_t row = 0; row < logits.size(); ++row)
-            std::ranges::copy(logits[row].values(),
-                              all.values().begin() +
-                                  std::ssize(t.words.words()) * static_cast<std::ptrdiff_t>(row));
-        results.array("logits", all);
+        if (i == 0 && !o.attention.empty()) draw_map(t, text, o.attention);
     }
-    results.set("words", join_words(t.words.words()));
-    if (!o.attention.empty()) draw_map(t, first, o.attention);
 }
+// [next]
+namespace {
+
+using Numbers = std::map<std::string, std::set<double>>;  // by name, of all seeds
+
+/// After each word of one line: the logits of both models, which words come next in how many of
+/// the grammar's lines, and how likely the models find those that never do.
+void keep_next(const Trained& exact, const Trained& smooth, const std::set<std::string>& lines,
+               Numbers& numbers, Results& results) {
+    const std::string line = "我 有 一 个 好 朋 友 → I have a good friend .";
+    const Text text = read_prompt(exact.words, line);
+    Tensor counts = Tensor::zeros({std::ssize(text), exact.words.size()});
+    for (const std::string& other : lines) {
+        const Text next = read_prompt(exact.words, other);
+        for (std::size_t i = 0; i < text.size() && next[i] == text[i]; ++i)
+            ++counts(static_cast<Index>(i), next[i + 1]);
+    }
+    for (const auto& [name, t] : {std::pair("exact", &exact), std::pair("smooth", &smooth)}) {
+        Continuation continuation(t->model);
+        Tensor all(counts.shape());
+        for (Index i = 0; i < all.dim(0); ++i) {
+            const Tensor logits = continuation.next(text[static_cast<std::size_t>(i)]);
+            std::ranges::copy(logits.values(), &all(i, 0));
+            const std::vector<double> p = sampling_probabilities(logits);
+            double never = 0;
+            for (Index w = 0; w < logits.size(); ++w)
+                if (counts(i, w) == 0) never += p[static_cast<std::size_t>(w)];
+            numbers[fmt::format("{}_never", name)].insert(never);
+        }
+        results.array(fmt::format("next_{}", name), all);
+    }
+    results.array("next_counts", counts);
+    results.set("next_line", line);
+    results.set("next_words", join_words(exact.words.words()));
+}
+
+}  // namespace
 // [choices]
 void show_choices(Index seeds, Results& results) {
     constexpr Index draws = 500;
@@ -191,6 +219,9 @@ void show_choices(Index seeds, Results& results) {
     for (const SentencePair& pair : corpus.train) trained_lines.insert(join_words(line_of(pair)));
     lines = trained_lines;
     for (const SentencePair& pair : corpus.held_out) lines.insert(join_words(line_of(pair)));
+    const auto begun = [](const std::string& line) { return line.starts_with("我 "); };
+    results.set("possible", std::ranges::count_if(lines, begun));
+    results.set("possible_trained", std::ranges::count_if(trained_lines, begun));
     const std::pair<const char*, SamplingOptions> choices[] = {
         {"temperature 0", {.temperature = 0}},
         {"temperature 0.5", {.temperature = Real(0.5)}},
@@ -205,20 +236,25 @@ void show_choices(Index seeds, Results& results) {
                           varying("of the grammar", "8", "{}_right"),
                           varying("different", "8", "{}_different"),
                           varying("never trained", "8", "{}_new")});
+    Numbers numbers;
     const auto show = [&](const Trained& t, std::size_t number, const char* name,
                           const SamplingOptions& choice, Index seed) {
         const Stream stream = Random(static_cast<std::uint64_t>(seed)).stream();
         Index right = 0, fresh = 0;
         std::set<std::string> different;
+        const std::string key = fmt::format("{}_seed{}", number, seed);
         for (Index i = 0; i < draws; ++i) {
             const std::string line =
                 line_text(t, continued(t, read_prompt(t.words, "我"), choice, stream, i, 40));
+            if (i == 0) results.set_varying(key + "_first", line);
+            if (right == i && !lines.contains(line)) results.set_varying(key + "_wrong", line);
             if (!lines.contains(line)) continue;
             ++right;
             if (different.insert(line).second) fresh += !trained_lines.contains(line);
         }
-        table.row(fmt::format("{}_seed{}", number, seed), name, seed, right, different.size(),
-                  fresh);
+        table.row(key, name, seed, right, different.size(), fresh);
+        numbers[fmt::format("{}_right", number)].insert(static_cast<double>(right));
+        numbers[fmt::format("{}_new", number)].insert(static_cast<double>(fresh));
         std::fflush(stdout);
     };
     for (Index seed = 1; seed <= seeds; ++seed) {
@@ -228,6 +264,12 @@ void show_choices(Index seeds, Results& results) {
         const Trained smooth = trained(static_cast<std::uint64_t>(seed), Real(0.1));
         show(smooth, 8, "smoothed, temperature 1", {}, seed);
         show(smooth, 9, "smoothed, top-p 0.8", {.top_p = Real(0.8)}, seed);
+        Results none;  // arrays of the first models are enough
+        keep_next(t, smooth, lines, numbers, seed == 1 ? results : none);
+    }
+    for (const auto& [name, found] : numbers) {
+        results.set_varying(name + "_least", *found.begin());
+        results.set_varying(name + "_most", *found.rbegin());
     }
 }
 

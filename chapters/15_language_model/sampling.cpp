@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 namespace abh {
 // [check]
@@ -18,44 +19,47 @@ void check(const Tensor& logits, const SamplingOptions& o) {
             o.top_p);
     for (const Real x : logits.values()) require(!std::isnan(x), "sampling: a logit is NaN");
 }
+// [order]
+/// The words, the likeliest first; of equal ones the first.
+std::vector<std::size_t> likeliest_first(std::span<const Real> z) {
+    std::vector<std::size_t> order(z.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t j) { return z[j]; });
+    require(std::isfinite(z[order[0]]), "sampling: the largest logit is {}", z[order[0]]);
+    return order;
+}
 
 }  // namespace
 // [sampling]
 std::vector<double> sampling_probabilities(const Tensor& logits, const SamplingOptions& o) {
     check(logits, o);
-    std::vector<Index> order(static_cast<std::size_t>(logits.size()));  // the likeliest first
-    std::iota(order.begin(), order.end(), Index{0});
-    std::ranges::stable_sort(order, std::greater(), [&](Index j) { return logits(j); });
-    const Real most = logits(order[0]);
-    std::vector<double> p(order.size(), 0);
-    const Index allowed = o.temperature == 0 ? 1 : o.top_k == 0 ? logits.size() : o.top_k;
-    if (std::ssize(order) > allowed) order.resize(static_cast<std::size_t>(allowed));
-    double sum = 0;
-    for (const Index j : order) {
-        const double x = o.temperature == 0 ? 0 : (logits(j) - most) / o.temperature;
-        sum += p[static_cast<std::size_t>(j)] = std::exp(x);
-    }
-    // [sampling: the fewest]
-    double kept = 0;
-    for (const Index j : order) {
-        double& pj = p[static_cast<std::size_t>(j)];
-        if (kept >= o.top_p * sum) pj = 0;
-        kept += pj;
+    const std::span<const Real> z = logits.values();
+    const bool greedy = o.temperature == 0;
+    const Real temperature = greedy ? 1 : o.temperature;
+    const auto top_k = static_cast<std::size_t>(greedy ? 1 : o.top_k);
+    std::vector<double> p(z.size(), 0);
+    // [sampling: the idea]
+    std::vector<std::size_t> order = likeliest_first(z);
+    if (top_k > 0 && top_k < order.size()) order.resize(top_k);
+    double sum = 0, kept = 0;
+    for (const std::size_t j : order) sum += p[j] = std::exp((z[j] - z[order[0]]) / temperature);
+    for (const std::size_t j : order) {
+        if (kept >= o.top_p * sum) p[j] = 0;
+        kept += p[j];
     }
     for (double& pj : p) pj /= kept;
+    // [sampling: its result]
     return p;
 }
 // [draw]
-std::int32_t sample(const std::vector<double>& probabilities, double u) {
+std::int32_t sample(const std::vector<double>& p, double u) {
     double sum = 0;
-    std::size_t last = 0;
-    for (std::size_t j = 0; j < probabilities.size(); ++j) {
-        if (probabilities[j] == 0) continue;
-        last = j;  // if rounding leaves the sum below u
-        sum += probabilities[j];
-        if (sum > u) break;
+    std::size_t word = 0;
+    for (std::size_t j = 0; j < p.size() && sum <= u; ++j) {
+        if (p[j] > 0) word = j;  // the last one, if rounding leaves the sum below u
+        sum += p[j];
     }
-    return static_cast<std::int32_t>(last);
+    return static_cast<std::int32_t>(word);
 }
 
 }  // namespace abh

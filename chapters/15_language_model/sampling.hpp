@@ -19,11 +19,12 @@ struct SamplingOptions {
 /// probabilities add up to `top_p` of what is left; the rest adds up to 1. Of equal words the first
 /// counts as the likelier one.
 /// @param logits  `[n_words]`
-/// @throws std::invalid_argument if an option is out of range, or if a logit is NaN
+/// @throws std::invalid_argument if an option is out of range, if a logit is NaN, or if the largest
+///         is not finite
 std::vector<double> sampling_probabilities(const Tensor& logits,
                                            const SamplingOptions& options = {});
 /// The word at which the sum of the probabilities first exceeds `u`.
 /// @param u  in [0, 1): the same number always chooses the same word
-std::int32_t sample(const std::vector<double>& probabilities, double u);
+std::int32_t sample(const std::vector<double>& p, double u);
 
 }  // namespace abh

@@ -148,6 +148,11 @@ TEST_CASE("a prompt is refused before a model is trained for it") {
     CHECK_THAT(sampled(" "), Contains("the prompt is empty"));
     CHECK_THAT(sampled("我 xyzzy"), Contains("the model does not know xyzzy; it knows"));
     CHECK_THAT(sampled(long_prompt), Contains("has 600 words, but the model's context has 512"));
+    const auto chosen = [&](const SampleOptions& o) {
+        return refused([&] { show_samples(o, 1, results); });
+    };
+    CHECK_THAT(chosen({.choice = {.top_p = 0}}), Contains("top-p 0, expected more than 0"));
+    CHECK_THAT(chosen({.attention = "/dev/null/map.svg"}), Contains("/dev/null"));
 }
 
 TEST_CASE("options that make no sense are refused") {
@@ -162,4 +167,6 @@ TEST_CASE("options that make no sense are refused") {
     CHECK_THAT(sampled({}, Tensor({1, 2}, {1, 2})), Contains("shape [1, 2], expected [n]"));
     CHECK_THAT(sampled({}, Tensor::zeros({0})), Contains("shape [0]"));
     CHECK(sampled({}, Tensor({2}, {1, NAN})) == "sampling: a logit is NaN");
+    CHECK_THAT(sampled({}, Tensor({2}, {1, INFINITY})), Contains("the largest logit is inf"));
+    CHECK_THAT(sampled({}, Tensor({1}, {-INFINITY})), Contains("the largest logit is -inf"));
 }
