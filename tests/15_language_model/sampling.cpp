@@ -67,4 +67,5 @@ TEST_CASE("words are drawn as often as their probabilities say") {
     CHECK(chi_square < 16.27);  // three degrees of freedom: exceeded once in a thousand seeds
     CHECK(sample(p, 0) == 0);
     CHECK(sample({0, 0.5, 0.5, 0}, 0.999999999) == 2);
+    CHECK(sample({0.5, 0.4999, 0}, 0.99999) == 1);  // beyond the sum
 }

@@ -4,7 +4,7 @@
 
 Each part has a script here, live/PART.js, which makes every kind of input to `part` with the functions of use.js, and
 throws an Error if something is not shown. Then the right answer of each task is opened. All calls that the part then made of the book's code, with what went in and
-what came out, are made again by build/book/tests/live_layers or live_transformer, which are compiled from the same
+what came out, are made again by build/book/tests/live_layers, live_sampling or live_transformer, which are compiled from the same
 files for this processor: numbers may differ by 1e-5 of the largest of their group, in double precision by 1e-10, all else must be equal. In
 Chromium, in light and dark and at both widths, from the disk and from a server on the loopback address, axe-core looks at
 the part after that, the page must not scroll sideways, a part that starts by itself must have had its height from the

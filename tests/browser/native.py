@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-BOUND = {"layers": 1e-10, "transformer": 1e-5}  # double and single precision
+BOUND = {"layers": 1e-10, "sampling": 1e-10, "transformer": 1e-5}  # double and single precision
 TRUSTED = 10  # steps of training: later on, round-off has grown so much that only the losses are compared, with
 LATER = 1e-2  # this bound; the native plain and fast ways differ as much from each other
 CHECKS = {"live_attention_check": 0, "live_layer_norm": -4}  # from here on come comparisons with differences

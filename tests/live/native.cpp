@@ -19,7 +19,7 @@ json answer(const json& call) {
     const json& given = call.at("given");
     void* const f = dlsym(RTLD_DEFAULT, name.c_str());
     abh::require(f != nullptr, "there is no {}", name);
-    if (sizeof(abh::Real) == 8) {  // the layers: numbers
+    if (sizeof(abh::Real) == 8) {  // layers and sampling: numbers
         live::numbers = given.get<std::vector<double>>();
         if (reinterpret_cast<int (*)()>(f)()) return {{"out", live::numbers}};
     } else if (name == "live_step") {

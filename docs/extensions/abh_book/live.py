@@ -12,7 +12,8 @@ becomes `<abh-attention>`, which docs/live/page/attention.js defines. What stand
 script, until the part runs, in print, and in the EPUB and the PDF, which have it alone. Tasks (see `boxes`) stay, before or after
 the figure, as they are written.
 The scripts of docs/live/page, the recorded modules and the weights of the grammar's models (with position codes and without,
-from this build if it has trained them, else the recorded ones) come to _static/live, and each page loads those that it needs.
+from this build if it has trained them, else the recorded ones) come to _static/live, and each page loads those that it needs. So
+does next.js, what two models of chapter 15 say of the next word, from the arrays of the program's run `choices`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import glosses
+import numpy as np
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util import logging
@@ -34,6 +36,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from .boxes import task
 from .by_page import ByPage
+from .results import parsed, run_file
 
 logger = logging.getLogger(__name__)
 HERE = Path(__file__).resolve().parents[2] / "live"
@@ -114,6 +117,15 @@ def weights(app: Sphinx, name: str) -> bytes:
     return halved(own) if own.is_file() else recorded.read_bytes()
 
 
+def next_words(app: Sphinx) -> str:
+    """What the models of chapter 15 say after each word of one line: arrays [places of the line, words], row by row."""
+    found = parsed(run_file(app.config, "15", "choices", "results.json"))
+    arrays = {name: np.load(run_file(app.config, "15", "choices", f"next_{name}.npy")) for name in ("counts", "exact", "smooth")}
+    numbers = {name: [float(f"{x:.9g}") if name != "counts" else int(x) for x in array.ravel()] for name, array in arrays.items()}
+    names = {name: found[f"next_{name}"]["value"].split() for name in ("words", "line")}
+    return f'"use strict";\nlive.next = {json.dumps(names | numbers, ensure_ascii=False)};\n'
+
+
 def copy_scripts(app: Sphinx, error: Exception | None) -> None:
     """Bring what live parts need into the output."""
     if error is not None or app.builder.name != "html" or not any(shown(app.env).values()):
@@ -125,6 +137,8 @@ def copy_scripts(app: Sphinx, error: Exception | None) -> None:
     whole = {word: glosses.halves(word) for word in glosses.GLOSSES if len(word) > 1}
     tables = f"live.glosses = {json.dumps(whole, ensure_ascii=False)};\nlive.alone = {json.dumps(glosses.ALONE, ensure_ascii=False)};\n"
     (out / "glosses.js").write_text(f'"use strict";\n{tables}', encoding="utf-8")
+    if any("draw" in parts for parts in shown(app.env).values()):
+        (out / "next.js").write_text(next_words(app), encoding="utf-8")
     for script, name in CHECKPOINTS.items():
         packed = base64.b64encode(gzip.compress(weights(app, name), 9, mtime=0)).decode()
         (out / f"{script}.js").write_text(f'"use strict";\nlive.{script} = "{packed}";\n')

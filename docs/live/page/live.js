@@ -32,12 +32,16 @@ const live = {
   },
 
   /** The layers of chapters 2 to 9, in double precision, on this page's own thread. */
-  layers() {
-    live.layers.one ??= (async () => {
-      await live.script("layers.js");
-      return new Layers(await abh_layers({ wasmBinary: await live.inflated(abh_layers.packed) }));
+  layers: () => live.numbers("layers"),
+  /** How chapter 15 draws words. */
+  sampling: () => live.numbers("sampling"),
+  numbers(name) {
+    live.numbers[name] ??= (async () => {
+      await live.script(`${name}.js`);
+      const make = window[`abh_${name}`];
+      return new Layers(await make({ wasmBinary: await live.inflated(make.packed) }), name);
     })();
-    return live.layers.one;
+    return live.numbers[name];
   },
 
   /** A Transformer in a worker, so that the page stays free while it computes. Every call makes a new one. */
@@ -132,10 +136,11 @@ const live = {
   },
 };
 
-/** The module of layers: numbers go in and come out in one order, which module/layers.cpp gives for each call. */
+/** A module of layers or of sampling: numbers go in and come out in one order, which module/NAME.cpp gives for each call. */
 class Layers {
-  constructor(module) {
+  constructor(module, name) {
     this.m = module;
+    this.name = name;
   }
   /**
    * Calls `live_NAME`.
@@ -150,7 +155,7 @@ class Layers {
     const count = m[`_live_${name}`]() - 1;
     if (count < 0) throw new Error(m.UTF8ToString(m._live_error()));
     const out = new Float64Array(m.HEAPU8.buffer, m._live_numbers(count), count).slice();
-    live.log?.push({ module: "layers", name: `live_${name}`, given, out: [...out] });
+    live.log?.push({ module: this.name, name: `live_${name}`, given, out: [...out] });
     let at = 0;
     return { take: (n) => out.subarray(at, (at += n)), get left() { return out.subarray(at); } };
   }

@@ -1,0 +1,41 @@
+const count = (i) => Number(part.cells[i][2].textContent), sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const total = () => sum(part.counted);
+equal(part.place.input.value, 4);
+equal(part.fits.length, 7);
+equal(part.names[7].textContent, "60 others");
+demand(Math.abs(sum(part.q) - 1) < 1e-9, "the probabilities do not add up to 1");
+type(part.k.input, 3);
+equal(part.q.filter((q) => q > 0).length, 3);
+await says("3 of 67 words are left");
+type(part.k.input, 0);
+button("throw 100").click();
+await says("Number 99 of seed 1 is");
+equal(total(), 100);
+const counted = `${part.counted}`;
+button("start again").click();
+await says("As at the start");
+equal(total(), 0);
+for (let i = 0; i < 100; ++i) button("throw a dart").click();
+equal(part.counted, counted);  // the same numbers hit the same words
+equal(part.strip.querySelectorAll(".dart, .hit").length, 2);
+choose(part.model.select, "smooth");
+button("throw 100").click();
+demand(count(7) > 0, "the smoothed model's tail is never hit");
+demand(/\d¹⁴ = 0\.\d\d of all/.test(part.note.textContent), part.note.textContent);
+type(part.p.input, 0.8);
+await says("never come here");
+for (let i = 0; i < 20; ++i) button("throw 100").click();
+equal(count(7), 0);
+type(part.p.input, 1);
+type(part.heat.input, 0);
+await says("1 of 67 words are left; 0.000");
+for (const place of [1, 14]) {
+  type(part.place.input, place);
+  button("throw a dart").click();
+  equal(total(), 1);
+}
+equal(all("tr.unused").length, 6);
+for (const heat of [0.05, 3]) type(part.heat.input, heat);
+type(part.p.input, 0.05);
+await says("of 67 words are left");
+one("details.running pre");
