@@ -71,6 +71,7 @@ def choices(data: Data, fig: Figure) -> None:
     found = data.values(run="choices")
     possible = found["possible"]
     right, different = panels(fig, 2, sharey=not narrow())
+    fig.get_layout_engine().set(wspace=0.08)
     for axes, what, most in ((right, "right", DRAWS), (different, "different", possible)):
         for place, number in enumerate(ORDER):
             counts = sorted(found[f"{number}_seed{seed}_{what}"] for seed in range(1, 6))
@@ -96,7 +97,8 @@ def tail(data: Data, fig: Figure) -> None:
     words, line = found["next_words"].split(), found["next_line"].split()
     at = line.index("个")
     counts = data.array("next_counts", run="choices")[at]
-    may = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    logits = data.array("next_exact", run="choices")[at]
+    may = sorted(np.flatnonzero(counts), key=lambda j: -logits[j])
     names = [f"{words[j]} {ALONE.get(words[j], '')}".strip() for j in may] + [f"{len(words) - len(may)} others"]
     for axes, model, title in zip(panels(fig, 2, sharey=not narrow()), ("exact", "smooth"), ("without smoothing", "with smoothing"), strict=True):
         z = data.array(f"next_{model}", run="choices")[at].astype(float)

@@ -17,8 +17,8 @@ class AbhDraw extends LivePart {
     this.strip = svg("svg", { viewBox: "0 0 600 62", role: "img", class: "strip" });
     this.note = make("p", { class: "note" });
     this.names = Array.from({ length: AbhDraw.rows }, () => make("th", { scope: "row" }));
-    this.cells = this.names.map(() => ["", " drawn-from", ""].map((kind) => make("td", { class: `figure${kind}` })));
-    const head = ["", "softmax", "drawn from", "drawn"].map((name) => make(name ? "th" : "td", name ? { scope: "col" } : {}, name));
+    this.cells = this.names.map(() => ["figure", "figure", "bars", "figure"].map((kind) => make("td", { class: kind })));
+    const head = ["", "softmax", "drawn from", "", "drawn"].map((name) => make(name ? "th" : "td", name ? { scope: "col" } : {}, name));
     this.lines = this.names.map((name, i) => make("tr", {}, name, ...this.cells[i]));
     const table = make("table", { "aria-label": "next words" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...this.lines));
     body.append(
@@ -59,9 +59,10 @@ class AbhDraw extends LivePart {
   again() {
     const { words, line, counts } = live.next, n = this.total, given = this.given;
     const often = counts.slice((this.at - 1) * n, this.at * n);
-    this.fits = words.map((_, j) => j).filter((j) => often[j] > 0).sort((i, j) => often[j] - often[i] || i - j);
+    this.fits = words.map((_, j) => j).filter((j) => often[j] > 0);
     this.q = [...this.module.call("sampling", ...given).left];
     this.softmax = [...this.module.call("sampling", 1, 0, 1, n, given.at(-1)).left];
+    this.fits.sort((i, j) => this.softmax[j] - this.softmax[i]);
     this.counted = Array(this.fits.length + 1).fill(0);
     this.thrown = 0;
     this.dart = undefined;
@@ -91,10 +92,11 @@ class AbhDraw extends LivePart {
       if (i > fits.length) return;
       const p = last ? this.others(this.softmax) : this.softmax[j], q = last ? tail : this.q[j];
       this.names[i].replaceChildren(...(last ? [`${words.length - fits.length} others`] : glossed(words[j])));
-      const [before, now, count] = this.cells[i];
+      const [before, now, bars, count] = this.cells[i];
       before.textContent = shown(p, 3);
       now.textContent = shown(q, 3);
-      now.style.setProperty("--part", q.toFixed(4));
+      bars.style.setProperty("--part", q.toFixed(4));
+      bars.style.setProperty("--drawn", (this.counted[i] / (this.thrown || 1)).toFixed(4));
       count.textContent = `${this.counted[i]}`;
     });
     this.note.textContent = `The others are words that no line of the grammar has here. With such a tail at each of fourteen words, ${shown(1 - tail, 3)}¹⁴ = ${shown((1 - tail) ** 14)} of all lines would be right.`;

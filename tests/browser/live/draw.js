@@ -1,4 +1,4 @@
-const count = (i) => Number(part.cells[i][2].textContent), sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+const count = (i) => Number(part.cells[i][3].textContent), sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
 const total = () => sum(part.counted);
 equal(part.place.input.value, 4);
 equal(part.fits.length, 7);
