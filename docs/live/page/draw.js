@@ -14,7 +14,7 @@ class AbhDraw extends LivePart {
     this.k = slider("top-k", { min: 0, max: 12, step: 1, value: 0 }, (k) => (k ? `${k}` : "all"), again);
     this.p = slider("top-p", { min: 0.05, max: 1, step: 0.05, value: 1 }, (x) => shown(x), again);
     this.read = make("p", { class: "reads" });
-    this.strip = svg("svg", { viewBox: "0 0 600 62", role: "img", class: "strip" });
+    this.strip = svg("svg", { viewBox: "0 0 440 62", role: "img", class: "strip" });
     this.note = make("p", { class: "note" });
     this.names = Array.from({ length: AbhDraw.rows }, () => make("th", { scope: "row" }));
     this.cells = this.names.map(() => ["figure", "figure", "bars", "figure"].map((kind) => make("td", { class: kind })));
@@ -108,15 +108,15 @@ class AbhDraw extends LivePart {
     let left = 0;
     this.q.forEach((q, j) => {
       if (!q) return;
-      const fits = this.fits.includes(j), hit = this.dart?.word === j, x = 4 + 592 * left, width = 592 * q;
+      const fits = this.fits.includes(j), hit = this.dart?.word === j, x = 4 + 432 * left, width = 432 * q;
       const kind = `${fits ? "fits" : "other"}${hit ? " hit" : ""}`;
       parts.push(svg("rect", { x: x.toFixed(2), y: 22, width: width.toFixed(2), height: 26, class: kind }));
       if (width > 8 + 13 * words[j].length) parts.push(text(x + width / 2, 40, words[j], "middle"));
       left += q;
     });
-    const at = this.dart && 4 + 592 * this.dart.u;
+    const at = this.dart && 4 + 432 * this.dart.u;
     if (this.dart) parts.push(svg("path", { d: `M${at} 52V20l-5 -10h10l-5 10`, class: "dart" }));
-    parts.push(text(4, 60, "0", "start"), text(596, 60, "1", "end"));
+    parts.push(text(4, 60, "0", "start"), text(436, 60, "1", "end"));
     this.strip.replaceChildren(...parts);
     const dart = this.dart ? `; a dart at ${shown(this.dart.u, 3)} hits ${words[this.dart.word]}` : "";
     this.strip.setAttribute("aria-label", `The bar from 0 to 1, a piece for each word that is left${dart}`);
