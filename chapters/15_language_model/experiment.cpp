@@ -12,15 +12,10 @@
 
 namespace abh {
 // [models]
-namespace {
-
-/// The grammar's model without its encoder: as many layers as give the same number of parameters.
 StackOptions stack_options(Index words) {
     const TransformerOptions grammar = grammar_task().model;
     return {words, 5, grammar.layer, grammar.embedding, grammar.positions};
 }
-
-}  // namespace
 
 LlamaOptions llama_options(Index words) {
     LlamaOptions o{.words = words, .n_layers = 5};

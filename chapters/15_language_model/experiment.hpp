@@ -12,6 +12,8 @@ namespace abh {
 void show_experiment(Index seeds, std::uint64_t first_seed, Results& results);
 /// Trains the stack of today, and the same with one part at a time as it was in 2017.
 void show_parts(Index seeds, Results& results);
+/// The grammar's model without its encoder: as many layers as give the same number of parameters.
+StackOptions stack_options(Index words);
 /// The stack of the experiment with the parts of today, of the same width and depth. A gated
 /// network of two thirds the width has as many parameters as chapter 6's.
 LlamaOptions llama_options(Index words);

@@ -34,7 +34,7 @@ Tensor Stack::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* 
     if (cache) cache->packing = text.packing;
     return layers.forward(pack(x, text.packing), mask, part(cache, &Cache::layers), weights);
 }
-
+// [stack: backward]
 void Stack::backward(const Tensor& dy, const Cache& cache) {
     const Tensor dx = layers.backward(dy, cache.layers);
     embed.backward(positions.backward(unpack(dx, cache.packing), cache.positions), cache.embed);

@@ -13,7 +13,7 @@ std::vector<std::string> line_of(const SentencePair& pair) {
     line.push_back(end_word);
     return line;
 }
-
+// [lines: vocabulary]
 Vocabulary line_vocabulary(const Corpus& corpus) {
     Vocabulary words({pad_word, arrow_word, end_word});
     for (const Vocabulary* language : {&corpus.source, &corpus.target})
@@ -35,6 +35,7 @@ LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair>
     Ids read = Ids::zeros(shape), targets = Ids::zeros(shape);
     LineBatch batch;
     for (std::size_t b = 0; b < lines.size(); ++b) {
+        // [batch: one line]
         bool counts = counted == Counted::all;
         for (std::size_t t = 0; t + 1 < lines[b].size(); ++t) {
             counts = counts || lines[b][t] == arrow_word;
@@ -43,6 +44,7 @@ LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair>
             if (counts) targets(row, place) = words.id(lines[b][t + 1]);
             batch.n_targets += counts;
         }
+        // [batch: end]
     }
     batch.read = Sentences(read, leave_out_pads(read));
     batch.targets = pack(targets, batch.read.packing);

@@ -1,4 +1,5 @@
 #include "chapters/15_language_model/experiment.hpp"
+#include "chapters/15_language_model/leak.hpp"
 #include "chapters/15_language_model/sample.hpp"
 #include "chapters/15_language_model/tatoeba.hpp"
 #include "lib/device.hpp"
@@ -11,6 +12,7 @@ int main(int argc, char** argv) {
     Options& options = program.options();
     const Options seeds = options.command("seeds", "the same over five seeds"),
                   parts = options.command("parts", "one part at a time as it was in 2017"),
+                  leak = options.command("leak", "five stacks that see the future"),
                   tatoeba = options.command("tatoeba", "both kinds of model on real sentences"),
                   choices = options.command("choices", "how often what is drawn is a sentence");
     Options sample = options.command("sample", "continue a text, drawing word by word");
@@ -30,6 +32,7 @@ int main(int argc, char** argv) {
         Results& results = program.results();
         if (seeds.chosen()) return show_experiment(5, 1, results);
         if (parts.chosen()) return show_parts(5, results);
+        if (leak.chosen()) return show_leak(5, results);
         if (tatoeba.chosen()) return show_tatoeba(3, results);
         if (choices.chosen()) return show_choices(5, results);
         if (sample.chosen()) return show_samples(o, program.seed(), results);
