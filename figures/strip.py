@@ -1,4 +1,5 @@
 """The figure `here` of chapters 1 to 10: the whole model as a strip from left to right, with the chapter's own part marked.
+Chapter 15 shows what it leaves of the model.
 
 `figures/draw.py` draws it for every chapter that `MARKED` names. On a phone the boxes have no room for words; a line above
 them says what is marked.
@@ -29,7 +30,11 @@ MARKED = {
     "08_decoder": ({"decoder:"}, "decoder"),
     "09_training": ({"linear, softmax", "loss"}, "linear, softmax, loss"),
     "10_greedy_decoding": ({"linear, softmax", "next word"}, "the next word, which goes back in"),
+    "15_language_model": ({"decoder:"}, "no encoder, no cross-attention"),
 }
+#: Where encoder and cross-attention are missing, and so fade.
+ONE_STACK = {"15_language_model"}
+FADED = 0.22
 SIZES = {"width": 7.6, "height": 0.95, "narrow": (3.7, 0.9)}  # inches
 
 # In inches, for the wide shape; the narrow one takes half of what is along the strip.
@@ -42,24 +47,30 @@ BROKEN = {"self-attention": "self-\nattention", "masked self-attention": "masked
           "cross-attention": "cross-\nattention", "feed-forward": "feed-\nforward", "linear, softmax": "linear,\nsoftmax"}
 
 
+NOTHING = slice(0)
+
+
 class Strip:
     """Draws from left to right; `x` is where the next thing begins."""
 
     def __init__(self, axes: Axes, marked: set[str]) -> None:
         self.axes, self.marked, self.small = axes, marked, narrow()
         self.x, self.along = 0.0, 0.5 if narrow() else 1.0
+        self.alpha = 1.0  # of what is drawn next
 
     def line(self, *points: tuple[float, float], marked: bool = False) -> None:
         """A line through all the points, with an arrowhead at the last."""
         color, width = ("C1", 1.6) if marked else (muted(), 0.8)
         for start, end in itertools.pairwise(points):
-            self.axes.plot(*zip(start, end, strict=True), color=color, linewidth=width, solid_capstyle="round", zorder=2)
+            self.axes.plot(*zip(start, end, strict=True), color=color, linewidth=width, solid_capstyle="round", zorder=2,
+                           alpha=self.alpha)
         arrow(self.axes, points[-2], points[-1], color, width, zorder=2, annotation_clip=False)
         self.axes.texts[-1].arrow_patch.set_mutation_scale(6)
+        self.axes.texts[-1].arrow_patch.set_alpha(self.alpha)
 
     def text(self, x: float, y: float, text: str, marked: bool, **look: object) -> None:
         weight, color = ("bold", ink()) if marked else ("normal", muted())
-        look = {"ha": "center", "va": "center", "fontsize": 6.6, "linespacing": 1.0, "color": color, "zorder": 4} | look
+        look = {"ha": "center", "va": "center", "fontsize": 6.6, "linespacing": 1.0, "color": color, "zorder": 4, "alpha": self.alpha} | look
         self.axes.text(x, y, text, fontweight=weight, fontfamily="DejaVu Sans", **look)
 
     def rectangle(self, x: float, y: float, width: float, height: float, marked: bool, *, frame: bool = False) -> None:
@@ -70,14 +81,15 @@ class Strip:
         elif not frame:
             self.axes.add_patch(Rectangle((x, y), width, height, facecolor=paper(), zorder=2.5))
         self.axes.add_patch(
-            Rectangle((x, y), width, height, facecolor="none", edgecolor=edge, linewidth=line, linestyle=dash, zorder=3)
+            Rectangle((x, y), width, height, facecolor="none", edgecolor=edge, linewidth=line, linestyle=dash, zorder=3, alpha=self.alpha)
         )
 
     def word(self, text: str, width: float, marked: bool = False) -> float:
         """A word of the flow. Returns its middle."""
         middle = self.x + width * self.along / 2
         if self.small:
-            self.axes.plot(middle, 0, "o", color="C1" if marked else muted(), markersize=4 if marked else 2.5, zorder=3)
+            self.axes.plot(middle, 0, "o", color="C1" if marked else muted(), markersize=4 if marked else 2.5, zorder=3,
+                           alpha=self.alpha)
         else:
             self.text(middle, 0, text, marked)
         self.x += width * self.along
@@ -86,7 +98,7 @@ class Strip:
     def join(self, gap: float = GAP) -> None:
         """A line to what comes next."""
         gap *= self.along
-        self.axes.plot([self.x, self.x + gap], [0, 0], color=muted(), linewidth=0.8, zorder=2)
+        self.axes.plot([self.x, self.x + gap], [0, 0], color=muted(), linewidth=0.8, zorder=2, alpha=self.alpha)
         self.x += gap
 
     def box(self, name: str) -> tuple[float, float]:
@@ -109,13 +121,16 @@ class Strip:
                 self.text(self.x + width / 2, bottom + (HALF - 0.015) / 2, name, name in self.marked)
         self.x += width
 
-    def half(self, name: str, parts: list[str]) -> dict[str, tuple[float, float]]:
-        """The encoder or the decoder. Returns its boxes' edges."""
+    def half(self, name: str, parts: list[str], fade: slice = NOTHING) -> dict[str, tuple[float, float]]:
+        """The encoder or the decoder, in which some parts may fade. Returns its boxes' edges."""
         self.join(0.09)
         begin, edges = self.x, {}
         self.join()
-        for part in parts:
+        alpha, gone = self.alpha, set(range(len(parts))[fade])
+        for place, part in enumerate(parts):
+            self.alpha = FADED if place in gone else alpha
             edges[part] = self.box(part)
+            self.alpha = alpha
             self.join()
         marked = f"{name}:" in self.marked
         self.rectangle(begin, -FRAME, self.x - begin, 2 * FRAME, marked, frame=True)
@@ -129,19 +144,23 @@ def draw(fig: Figure, chapter: str) -> None:
     fig.set_layout_engine("none")
     axes = fig.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
-    strip = Strip(axes, marked)
+    strip, one = Strip(axes, marked), chapter in ONE_STACK
+    strip.alpha = FADED if one else 1.0
     strip.word("source", 0.42)
     strip.join()
     strip.start()
     encoder = strip.half("encoder", ENCODER)
     strip.x += 0.12 * strip.along
-    target = strip.word("target", 0.42)
+    strip.alpha = 1.0
+    target = strip.word("text" if one else "target", 0.42)
     strip.join()
     strip.start()
-    decoder = strip.half("decoder", DECODER)
+    decoder = strip.half("decoder", DECODER, slice(2, 4) if one else NOTHING)
     top, leaves, enters = 0.37, encoder["add & norm"][1], sum(decoder["cross-attention"]) / 2
     bend = leaves + 0.15 * strip.along  # the encoder's output, which every decoder layer reads
+    strip.alpha = FADED if one else 1.0
     strip.line((leaves, 0), (bend, 0), (bend, top), (enters, top), (enters, HALF))
+    strip.alpha = 1.0
     strip.join(0.12)
     strip.box("linear, softmax")
     strip.join()
