@@ -76,7 +76,7 @@ def idea(data: Data, fig: Figure) -> None:
             here = place == ASKS
             color = ink() if here else muted()
             write(axes, *text.at(place, said), word, size + (0.8 if here else 0), color=color, fontweight="bold" if here else "normal",
-                  ha="left" if small else "center")
+                  fontfamily="DejaVu Sans", ha="left" if small else "center")
             near, far = (half + 0.03, said - 0.03) if small else (half + 0.01, said - 0.09)
             arrow(axes, text.at(place, near), text.at(place, far), color, 1.4 if here else 0.8, head="-|>,head_length=0.25,head_width=0.12")
         for place in range(ASKS):
@@ -135,7 +135,7 @@ def triangle(data: Data, fig: Figure) -> None:
         elif place == ARROW - 1:
             write(axes, after + 0.1, y, "→", size, "left", muted())
         else:
-            write(axes, after + 0.1, y, SAID[place - ARROW], size, "left", fontweight="bold")
+            write(axes, after + 0.1, y, SAID[place - ARROW], size, "left", fontweight="bold", fontfamily="DejaVu Sans")
     last = head - high * count
     for color, x0, x1, y0, y1 in ((ALL, 0, ARROW, 0, ARROW), (CROSS, 0, ARROW, ARROW, count), (SELF, ARROW, count, ARROW, count)):
         corner = (left + wide * x0, head - high * y1)
@@ -166,18 +166,18 @@ SEEDS, EPOCHS = range(1, 6), 5
 @figure("curves", width=7.2, height=2.9, narrow=(3.7, 3.1))
 def curves(data: Data, fig: Figure) -> None:
     """How many held-out pairs are exact after the first epochs, five trainings of each kind."""
-    axes, least = fig.subplots(), np.inf
+    axes, second = fig.subplots(), {}
     for name, label, color, marker in KINDS:
         found = np.array([data.array(f"{name}_seed{seed}_curve", run="seeds") for seed in SEEDS])
+        second[name] = found[:, 1]
         low, high = found[:, 1].min(), found[:, 1].max()
-        if high >= least:
-            raise FigureError("the kinds overlap after the second epoch, and the page says that they do not")
-        least = low
         epochs = np.arange(1, EPOCHS + 1)
         label += ("\n" if narrow() else ": ") + f"{low:.0f} to {high:.0f} after the second"
         for row in found:
             axes.plot(epochs, row[:EPOCHS], color=color, linewidth=0.9, marker=marker, markersize=3.6, label=label)
             label = "_"  # in the legend once
+    if not (second["two"].min() > max(second["one"].max(), second["all"].max()) and second["one"].mean() > second["all"].mean()):
+        raise FigureError("after the second epoch the kinds are not in the order that the page says")
     axes.set(xlabel="epoch", ylabel="held-out pairs exact, of 273", xlim=(0.9, EPOCHS + 0.1), ylim=(0, 284), xticks=range(1, EPOCHS + 1))
     axes.legend(loc="lower right", handlelength=1.4)
     axes.grid(axis="y")
