@@ -34,7 +34,7 @@ std::vector<std::string> write(const LeakingStack& model, const Vocabulary& word
     std::vector<std::string> said;
     while (said.size() < most && (said.empty() || said.back() != end_word)) {
         Ids read({1, std::ssize(text)});
-        std::ranges::copy(text, read.data());
+        std::ranges::copy(text, read.values().begin());
         const Tensor y = model.forward(read);
         text.push_back(argmax(model.output.forward(y)).values().back().word);
         said.push_back(words.word(text.back()));
