@@ -142,7 +142,7 @@ def triangle(data: Data, fig: Figure) -> None:
         axes.add_patch(Rectangle(corner, wide * (x1 - x0), high * (y1 - y0), facecolor=color, alpha=0.1, edgecolor="none", zorder=1))
         axes.add_patch(Rectangle(corner, wide * (x1 - x0), high * (y1 - y0), facecolor="none", edgecolor=color, linewidth=1, zorder=2))
     write(axes, after + 0.1, head + 0.07, "what\nit says", size, "left", muted(), va="bottom")
-    notes = ((ALL, "the encoder's self-attention,\nbut only backward"), (CROSS, "cross-attention"), (SELF, "masked self-attention"))
+    notes = ((ALL, "the encoder's self-attention,\nbut only to the left"), (CROSS, "cross-attention"), (SELF, "masked self-attention"))
     if small:
         for line, (color, label) in enumerate(notes):
             x, y = ((0.1, 0.27), (0.1, 0.09), (1.75, 0.09))[line]
