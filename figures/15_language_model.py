@@ -203,6 +203,8 @@ def looks(data: Data, fig: Figure) -> None:
     maps = {(layer, h): data.array(f"map{layer}", run="seeds")[0, h] for layer, h in heads}
     layer, head = max(heads, key=lambda at: own_share(maps[at]))
     one = maps[layer, head][ARROW:]
+    if one[-2:, ARROW:].sum(axis=1).min() < 0.5:
+        raise FigureError("the period and E look at the source, and the page says that they do not")
     ratio = {} if narrow() else {"width_ratios": (len(SOURCE), len(READ))}
     left, right = panels(fig, 2, **ratio)
     source = ten.value("unseen_source", run="grammar").split()

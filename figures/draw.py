@@ -5,7 +5,7 @@
 
 calls every function of figures/NN_name.py that `@figure` names (figures/style.py says how to write one), and writes
 OUT/NN_name/NAME.light.svg and NAME.dark.svg, and NAME.narrow.light.svg and NAME.narrow.dark.svg of a figure that has a
-shape for phones. Chapters 1 to 10 get the figure `here` from figures/strip.py as well. Only those figures are
+shape for phones. Chapters 1 to 10 and 15 get the figure `here` from figures/strip.py as well. Only those figures are
 drawn whose code or data have changed since: OUT/NN_name/drawn.json remembers both. A file whose content would not
 change is left alone, so that pages are not rendered again; figures that no longer exist are removed.
 """
