@@ -52,9 +52,12 @@ Tensor Block::next(const Tensor& x, KeyValues& kv, Index length) const {
 // hence:        along each plus, dy goes both ways: straight on, and back through the branch
 Tensor Block::backward(const Tensor& dy, const Cache& cache) {
     const Tensor dh2 = network.backward(dropout2_.backward(dy, cache.dropout2), cache.network);
-    const Tensor dx1 = dy + norm2.backward(dh2, cache.norm2);
+    Tensor dx1 = norm2.backward(dh2, cache.norm2);
+    dx1 += dy;
     const Tensor dh1 = attention.backward(dropout1_.backward(dx1, cache.dropout1), cache.attention);
-    return dx1 + norm1.backward(dh1, cache.norm1);
+    Tensor dx = norm1.backward(dh1, cache.norm1);
+    dx += dx1;
+    return dx;
 }
 
 }  // namespace abh

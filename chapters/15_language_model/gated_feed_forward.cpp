@@ -71,7 +71,9 @@ Tensor GatedFeedForward::forward(const Tensor& x, Cache* cache) const {
 Tensor GatedFeedForward::backward(const Tensor& dy, const Cache& cache) {
     const Tensor da = down.backward(dy, cache.down);
     const auto [dg, du] = swish_gate_backward(da, cache.gated);
-    return up.backward(du, cache.up) + gate.backward(dg, cache.gate);
+    Tensor dx = up.backward(du, cache.up);
+    dx += gate.backward(dg, cache.gate);
+    return dx;
 }
 
 }  // namespace abh

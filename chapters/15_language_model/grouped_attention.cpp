@@ -137,7 +137,10 @@ Tensor GroupedAttention::backward(const Tensor& dy, const Cache& cache) {
         dq = rotate_backward(dq, n_heads, *rotary, 0, cache.packing);
         dk = rotate_backward(dk, n_kv_heads, *rotary, 0, cache.packing);
     }
-    return w_q.backward(dq, cache.q) + w_k.backward(dk, cache.k) + w_v.backward(dv, cache.v);
+    Tensor dx = w_q.backward(dq, cache.q);
+    dx += w_k.backward(dk, cache.k);
+    dx += w_v.backward(dv, cache.v);
+    return dx;
 }
 
 }  // namespace abh
