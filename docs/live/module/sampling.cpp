@@ -1,7 +1,8 @@
 // The widget of chapter 15, in double precision: from the logits of a trained model to the words
 // that are drawn.
-#include "calls.hpp"
 #include "chapters/15_language_model/sampling.hpp"
+
+#include "calls.hpp"
 
 using namespace abh;
 using live::In;
