@@ -14,7 +14,7 @@ namespace abh {
 // [options]
 /// How a block is built; the defaults are a Llama's. Each part can be what it was in 2017.
 struct BlockOptions {
-    GroupedAttentionOptions attention;
+    GroupedAttentionOptions attention = {};
     Index d_ff = 2048;
     bool rms_norm = true;  ///< false: layer norm
     bool gated = true;     ///< false: chapter 6's feed-forward, with ReLU and biases

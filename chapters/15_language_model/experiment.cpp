@@ -29,9 +29,9 @@ namespace {
 
 struct Found {
     Index parameters = 0;
-    Evaluation all;
-    std::map<std::string, Index> exact;  ///< by kind of what is held out
-    Tensor curve;                        ///< held-out pairs exact after each epoch
+    Evaluation all = {};
+    std::map<std::string, Index> exact = {};  ///< by kind of what is held out
+    Tensor curve = {};                        ///< held-out pairs exact after each epoch
 };
 
 /// Trains and evaluates, by the functions that do both for this kind of model.

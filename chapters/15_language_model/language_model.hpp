@@ -14,9 +14,9 @@ namespace abh {
 struct StackOptions {
     Index words = 0;  ///< size of the vocabulary
     Index n_layers = 5;
-    LayerOptions layer;
-    EmbeddingOptions embedding;
-    PositionalEncodingOptions positions;
+    LayerOptions layer = {};
+    EmbeddingOptions embedding = {};
+    PositionalEncodingOptions positions = {};
     bool tied = false;  ///< the last map's weight is the table
 };
 
@@ -60,7 +60,7 @@ public:
 struct LlamaOptions {
     Index words = 0;  ///< size of the vocabulary
     Index n_layers = 5;
-    BlockOptions block;
+    BlockOptions block = {};
     bool positions = true;  ///< without rotary ones, the sinusoid is added to the vectors
     bool tied = false;      ///< the last map's weight is the table
     Index context = 512;    ///< the longest text

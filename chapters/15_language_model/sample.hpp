@@ -10,11 +10,11 @@ namespace abh {
 // [options]
 struct SampleOptions {
     std::string prompt = "我 有";
-    SamplingOptions choice;
-    Index times = 5;                  ///< how many continuations
-    Index words = 40;                 ///< the most words of one
-    Index top = 0;                    ///< the likeliest next words to print instead
-    std::filesystem::path attention;  ///< if not empty, where the map of the first text is drawn
+    SamplingOptions choice = {};
+    Index times = 5;                       ///< how many continuations
+    Index words = 40;                      ///< the most words of one
+    Index top = 0;                         ///< the likeliest next words to print instead
+    std::filesystem::path attention = {};  ///< if any, where the first text's map is drawn
 };
 // [sample]
 /// Continues a text by a model that was trained on the grammar's lines, every word counting, and
