@@ -41,8 +41,10 @@ template <class Learn, class Evaluate>
 void try_out(Found& found, const Task& task, const Learn& learn, const Evaluate& evaluate) {
     const Index epochs = task.training.epochs,
                 steps = count_steps(task.corpus, task.training) / epochs;
+    Progress progress("training", steps * epochs);
     found.curve = Tensor({epochs});
     learn([&](const StepReport& r) {
+        progress.show(r.step);
         if (r.step % steps == 0)
             found.curve(r.epoch - 1) = static_cast<Real>(evaluate(task.corpus.held_out).exact);
     });

@@ -53,7 +53,10 @@ void show_leak(Index seeds, Results& results) {
                           varying("by itself", "10", "{}_written")});
     for (Index seed = 1; seed <= seeds; ++seed) {
         LeakingStack model(stack_options(words.size()), Random(static_cast<std::uint64_t>(seed)));
-        train_lines(model, words, task.corpus.train, Counted::translation, task.training);
+        Progress progress("training", count_steps(task.corpus, task.training));
+        train_lines(model, words, task.corpus.train, Counted::translation, task.training,
+                    [&](const StepReport& r) { progress.show(r.step); });
+        progress.clear();
         const Evaluation fed = evaluate_lines(model, words, task.corpus.held_out);
         Index written = 0;
         for (const SentencePair& pair : task.corpus.held_out) {

@@ -125,6 +125,10 @@ void show_tatoeba(Index seeds, Results& results) {
                           varying("BLEU", "6.2f", "{}_bleu"),
                           varying("95 %", "6.2f", "{}_half_width"),
                           varying("p", "6.3f", "{}_p")});
+    const auto with_progress = [&](const auto& learn) {
+        Progress progress("training", count_steps(task.corpus, task.training));
+        learn([&](const StepReport& r) { progress.show(r.step); });
+    };
     for (Index i = 1; i <= seeds; ++i) {
         const auto seed = static_cast<std::uint64_t>(i);
         std::vector<Counts> first;
@@ -140,12 +144,14 @@ void show_tatoeba(Index seeds, Results& results) {
             std::fflush(stdout);
         };
         Transformer two(task.model, Random(seed));
-        train(two, task.corpus, task.training, [](const StepReport&) {});
+        with_progress([&](const auto& show) { train(two, task.corpus, task.training, show); });
         row("encoder and decoder", "two", two,
             evaluate(two, task.corpus, task.corpus.held_out).loss,
             translate(two, task.corpus, subwords));
         Stack one(options, Random(seed));
-        train_lines(one, words, task.corpus.train, Counted::translation, task.training);
+        with_progress([&](const auto& show) {
+            train_lines(one, words, task.corpus.train, Counted::translation, task.training, show);
+        });
         row("one stack", "one", one, evaluate_lines(one, words, task.corpus.held_out).loss,
             translate(one, task.corpus, words, subwords));
     }
