@@ -118,10 +118,10 @@ def triangle(data: Data, fig: Figure) -> None:
         x, y = left + wide * (place + 0.5), head - high * (place + 0.5)
         write(axes, left - 0.07, y, rows[place], size, "right")
         if small:
-            write(axes, x, head + 0.05, rows[place], size, rotation=90, va="bottom")
+            write(axes, x, head + 0.05, rows[place], size, rotation=90 if len(rows[place]) > 1 else 0, va="bottom")
         else:
             write(axes, x, head + 0.05, columns[place] if place < ARROW else READ[place], 7.6 if place < ARROW else 9,
-                  va="bottom", rotation=90 if place > ARROW else 0)
+                  va="bottom", rotation=90 if place > ARROW and len(READ[place]) > 1 else 0)
         for seen in range(count):
             where = (left + wide * (seen + 0.5), y)
             if seen > place:
@@ -196,7 +196,7 @@ def own_share(weights: np.ndarray) -> float:
     return float(np.mean([sum(weights[row, SOURCE.index(c)] for c in own) for row, own in rows]))
 
 
-@figure("looks", width=6.2, height=3.5, narrow=(3.7, 2.75))
+@figure("looks", width=6.2, height=3.5, narrow=(3.7, 2.5))
 def looks(data: Data, fig: Figure) -> None:
     """The head of the stack that gives a word's own characters most."""
     heads = [(layer, h) for layer in range(1, 6) for h in range(4)]
@@ -212,4 +212,6 @@ def looks(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     heat(axes, weights, rows=SAID, columns=columns, low=0, high=1, top=True)
     axes.tick_params(labelsize=7 if narrow() else 8.5)
-    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; over all {len(heads)} heads: {mean:.2f}")
+    axes.xaxis.set_label_position("bottom")
+    axes.set_ylabel("must say")
+    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; mean over all {len(heads)} heads: {mean:.2f}")
