@@ -214,4 +214,4 @@ def looks(data: Data, fig: Figure) -> None:
     axes.tick_params(labelsize=7 if narrow() else 8.5)
     axes.xaxis.set_label_position("bottom")
     axes.set_ylabel("must say")
-    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; mean over all {len(heads)} heads: {mean:.2f}")
+    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; all {len(heads)} heads: {mean:.2f}")
