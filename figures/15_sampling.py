@@ -58,35 +58,49 @@ def darts(data: Data, fig: Figure) -> None:
         axes.text(x, first - 3 * step - 0.05, label, ha="left" if x == left else "right", va="top", fontsize=8.5, color=muted())
 
 
-NAMES = ("temperature 0", "temperature ½", "temperature 1", "temperature 1.5", "temperature 2", "top-k 5", "top-p 0.9",
-         "1.5 and top-p 0.9", "smoothed", "smoothed, top-p 0.8")
-ORDER = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 DRAWS = 500
+HEATS, CUTS = (0, 1, 2, 3, 4), (5, 6, 7)  # settings of the run, by number; the smoothed models' are 8 and 9
+EVEN = 260  # different lines of 500, if all that begin so were equally likely
 
 
-@figure("choices", width=7.6, height=3.5, narrow=(3.7, 6.6))
+@figure("choices", width=7.6, height=4.3, narrow=(3.7, 4.3))
 def choices(data: Data, fig: Figure) -> None:
-    """Of 500 lines, how many are right and how many different ones there are among these, for each of five models."""
+    """Right lines against different ones, for five models: a curve of temperatures, and cuts that lead off it."""
     data.chapter = CHAPTER
     found = data.values(run="choices")
+    small = narrow()
     possible = found["possible"]
-    right, different = panels(fig, 2, sharey=not narrow())
-    fig.get_layout_engine().set(wspace=0.08)
-    for axes, what, most in ((right, "right", DRAWS), (different, "different", possible)):
-        for place, number in enumerate(ORDER):
-            counts = sorted(found[f"{number}_seed{seed}_{what}"] for seed in range(1, 6))
-            color = "C1" if number >= 8 else "C0"
-            axes.plot((counts[0], counts[-1]), (place, place), color=color, linewidth=3, alpha=0.35, solid_capstyle="round")
-            axes.plot(counts, [place] * len(counts), "s" if number >= 8 else "o", color=color, markersize=4.5, alpha=0.8)
-        axes.set_xlim(-0.02 * most, 1.03 * most)
-        axes.set_ylim(len(ORDER) - 0.4, -0.6)
-        axes.grid(axis="x")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
-        if axes is right or narrow():
-            axes.set_yticks(range(len(ORDER)), [NAMES[number] for number in ORDER])
-    right.set_xlabel(f"sentences of the grammar, of {DRAWS} lines")
-    different.set_xlabel(f"different ones, of {possible:.0f} that begin so")
+    assert round(possible * (1 - (1 - 1 / possible) ** DRAWS)) == EVEN
+    axes = fig.add_subplot()
+
+    def points(number: int) -> np.ndarray:
+        return np.array([[found[f"{number}_seed{seed}_{what}"] for what in ("different", "right")] for seed in range(1, 6)])
+
+    middle = {number: points(number).mean(axis=0) for number in range(10)}
+    axes.plot(*np.array([middle[number] for number in HEATS]).T, color="C0", linewidth=1.2, alpha=0.5)
+    for start, end, color in ((3, 7, "C2"), (8, 9, "C1")):
+        axes.annotate("", middle[end], middle[start], arrowprops={"arrowstyle": "-|>", "color": color, "alpha": 0.7, "linestyle": (0, (4, 2)),
+                                                                  "shrinkA": 7, "shrinkB": 7})
+    for numbers, color, mark in ((HEATS, "C0", "o"), (CUTS, "C2", "^"), ((8, 9), "C1", "s")):
+        for number in numbers:
+            axes.plot(*points(number).T, mark, color=color, markersize=4.5, alpha=0.75, linestyle="")
+    axes.axvline(EVEN, color=muted(), linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
+    axes.text(EVEN + 4, 20, f"{EVEN}: if all {possible:.0f}\nwere equally\nlikely" if small else f"{EVEN} different ones: if all\n{possible:.0f} were equally likely",
+              fontsize=8, color=muted(), va="bottom")
+    temperature = "" if small else "temperature "
+    for x, y, label, color, side in (
+        (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (253, 456, f"{temperature}1", "C0", "left"),
+        (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"), (206, 524, "smoothed, top-p 0.8", "C1", "right"),
+        (211, 524, "top-p 0.9", "C2", "left"), (232, 505, "top-k 5", "C2", "left"),
+        (256, 482, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left"), (104, 132, "smoothed", "C1", "right")):
+        axes.text(x, y, label, fontsize=8.5 if not small else 8, color=color, ha=side, va="center")
+    for x, y, label, side in ((2, 420, "dull", "left"), (2, 66, "wrong", "left"), (350, 420, "right\nand varied", "right")):
+        axes.text(x, y, label, fontsize=12 if not small else 11, style="italic", color=muted(), ha=side, va="center")
+    axes.set_xlim(-8, 352)
+    axes.set_ylim(-12, 548)
+    axes.set_yticks(range(0, DRAWS + 1, 100))
+    axes.set_xlabel("different lines among the right ones")
+    axes.set_ylabel(f"right lines, of {DRAWS}")
 
 
 @figure("tail", width=7.6, height=2.9, narrow=(3.7, 5.2))
@@ -107,7 +121,7 @@ def tail(data: Data, fig: Figure) -> None:
         bars = [*p[may], 1 - p[may].sum()]
         axes.barh(range(len(bars)), bars, color=["C0"] * len(may) + ["C1"], hatch=[""] * len(may) + ["////"])
         for y, x in enumerate(bars):
-            axes.text(x + 0.01, y, f"{x:.2f}" if x >= 0.005 else "0.00", va="center", fontsize=8, color=ink())
+            axes.text(x + 0.01, y, f"{x:.3f}", va="center", fontsize=8, color=ink())
         axes.set_xlim(0, 0.55)
         axes.set_ylim(len(bars) - 0.4, -0.6)
         axes.set_xlabel(f"probability, {title}")

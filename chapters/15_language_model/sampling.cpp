@@ -35,16 +35,19 @@ std::vector<double> sampling_probabilities(const Tensor& logits, const SamplingO
     check(logits, o);
     const std::span<const Real> z = logits.values();
     const bool greedy = o.temperature == 0;
-    const Real temperature = greedy ? 1 : o.temperature;
+    const Real temperature = greedy ? 1 : o.temperature, top_p = o.top_p;
     const auto top_k = static_cast<std::size_t>(greedy ? 1 : o.top_k);
     std::vector<double> p(z.size(), 0);
     // [sampling: the idea]
     std::vector<std::size_t> order = likeliest_first(z);
+    // top-k: the other words keep probability 0
     if (top_k > 0 && top_k < order.size()) order.resize(top_k);
+    // temperature, and softmax but for the division
     double sum = 0, kept = 0;
     for (const std::size_t j : order) sum += p[j] = std::exp((z[j] - z[order[0]]) / temperature);
+    // top-p: a word stays until p is reached, and the one that reaches it stays, too
     for (const std::size_t j : order) {
-        if (kept >= o.top_p * sum) p[j] = 0;
+        if (kept >= top_p * sum) p[j] = 0;
         kept += p[j];
     }
     for (double& pj : p) pj /= kept;
