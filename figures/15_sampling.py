@@ -59,7 +59,7 @@ def darts(data: Data, fig: Figure) -> None:
 
 
 DRAWS = 500
-HEATS, CUTS = (0, 1, 2, 3, 4), (5, 6, 7)  # settings of the run, by number; the smoothed models' are 8 and 9
+HEATS, CUTS = (0, 1, 2, 3, 4), (6, 7)  # settings of the run, by number; the smoothed models' are 8 and 9
 EVEN = 260  # different lines of 500, if all that begin so were equally likely
 
 
@@ -78,8 +78,9 @@ def choices(data: Data, fig: Figure) -> None:
 
     middle = {number: points(number).mean(axis=0) for number in range(10)}
     axes.plot(*np.array([middle[number] for number in HEATS]).T, color="C0", linewidth=1.2, alpha=0.5)
-    for start, end, color in ((3, 7, "C2"), (8, 9, "C1")):
+    for start, end, color, bend in ((3, 7, "C2", 0.3), (8, 9, "C1", 0)):
         axes.annotate("", middle[end], middle[start], arrowprops={"arrowstyle": "-|>", "color": color, "alpha": 0.7, "linestyle": (0, (4, 2)),
+                                                                  "connectionstyle": f"arc3,rad={bend}",
                                                                   "shrinkA": 7, "shrinkB": 7})
     for numbers, color, mark in ((HEATS, "C0", "o"), (CUTS, "C2", "^"), ((8, 9), "C1", "s")):
         for number in numbers:
@@ -89,10 +90,10 @@ def choices(data: Data, fig: Figure) -> None:
               fontsize=8, color=muted(), va="bottom")
     temperature = "" if small else "temperature "
     for x, y, label, color, side in (
-        (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (253, 456, f"{temperature}1", "C0", "left"),
+        (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (226 if small else 253, 456, f"{temperature}1", "C0", "right" if small else "left"),
         (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"), (206, 524, "smoothed, top-p 0.8", "C1", "right"),
-        (211, 524, "top-p 0.9", "C2", "left"), (232, 505, "top-k 5", "C2", "left"),
-        (256, 482, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left"), (104, 132, "smoothed", "C1", "right")):
+        (211, 524, "top-p 0.9", "C2", "left"),
+        (256, 482, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left"), (126, 128, "smoothed", "C1", "left")):
         axes.text(x, y, label, fontsize=8.5 if not small else 8, color=color, ha=side, va="center")
     for x, y, label, side in ((2, 420, "dull", "left"), (2, 66, "wrong", "left"), (350, 420, "right\nand varied", "right")):
         axes.text(x, y, label, fontsize=12 if not small else 11, style="italic", color=muted(), ha=side, va="center")
