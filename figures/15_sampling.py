@@ -85,7 +85,7 @@ def choices(data: Data, fig: Figure) -> None:
     for numbers, color, mark in ((HEATS, "C0", "o"), (CUTS, "C2", "^"), ((8, 9), "C1", "s")):
         for number in numbers:
             axes.plot(*points(number).T, mark, color=color, markersize=4.5, alpha=0.75, linestyle="")
-    axes.axvline(EVEN, color=muted(), linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
+    axes.plot((EVEN, EVEN), (-12, 370), color=muted(), linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
     axes.text(EVEN + 4, 20, f"{EVEN}: if all {possible:.0f}\nwere equally\nlikely" if small else f"{EVEN} different ones: if all\n{possible:.0f} were equally likely",
               fontsize=8, color=muted(), va="bottom")
     temperature = "" if small else "temperature "
