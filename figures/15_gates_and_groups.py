@@ -66,7 +66,7 @@ def valve(data: Data, fig: Figure) -> None:
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
     panels = ((0.1, height), (0.1, height - 3.65)) if narrow() else ((0.1, height), (4.0, height))
-    heads = (("one number: a flap", "$a = x_1 + x_2 - 1$", "$a^+$"), ("two numbers: a valve", "$u = x_2$", "$\\mathrm{swish}(g)\\,u$"))
+    heads = (("one number: a flap", "$x_1 + x_2 - 1$", "leaves"), ("two numbers: a valve", "$u = x_2$", "$\\mathrm{swish}(g)\\,u$"))
     for which, ((left, top), (title, comes, leaves)) in enumerate(zip(panels, heads, strict=True)):
         x = left + 1.17
         axes.text(x + Pipe.LONG / 2, top - 0.08, title, ha="center", va="top", fontsize=10.5, color=ink())
