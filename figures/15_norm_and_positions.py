@@ -103,8 +103,8 @@ def tangent(data: Data, fig: Figure) -> None:
             axes.text(*plane.at(point), text, ha="left", va="center", fontsize=9, color=color, linespacing=1.2)
 
 
-def dial(axes: Axes, at: Point, radius: float, query: float, key: float) -> None:
-    """A clock with a hand for a query and one for a key, at hours, and the angle between them."""
+def dial(axes: Axes, at: Point, radius: float, query: float, key: float, numbers: bool = True) -> None:
+    """A clock with a hand for a query and one for a key, at hours, and the angle between them, written only beside `numbers`."""
     axes.add_patch(Circle(at, radius, facecolor="none", edgecolor=muted(), linewidth=1))
 
     def tip(hour: float, reach: float) -> Point:
@@ -112,15 +112,16 @@ def dial(axes: Axes, at: Point, radius: float, query: float, key: float) -> None
 
     for hour in range(1, 13):
         axes.plot(*zip(tip(hour, 0.94), tip(hour, 1.0), strict=True), color=muted(), linewidth=1)
-        axes.text(*tip(hour, 1.13), str(hour), ha="center", va="center", fontsize=8, color=muted())
+        if numbers:
+            axes.text(*tip(hour, 1.13), str(hour), ha="center", va="center", fontsize=8, color=muted())
     first, last = sorted((query, key))
     axes.add_patch(Wedge(at, 0.5 * radius, 90 - 30 * last, 90 - 30 * first, facecolor=ink(), alpha=0.16, linewidth=0))
     for hour, color, name in ((query, "C0", "$q$"), (key, "C1", "$k$")):
         arrow(axes, at, tip(hour, 0.86), color, 2.6, zorder=4)
-        outside = hour + 0.55 * np.sign(hour - (query + key) / 2)
+        outside = hour + (0.55 if numbers else 0.85) * np.sign(hour - (query + key) / 2)
         axes.text(*tip(outside, 0.58), name, ha="center", va="center", fontsize=11, color=color)
-    middle, reach = (query + key) / 2, 0.66 if last - first > 1 else 0.74
-    axes.text(*tip(middle, reach), f"{30 * (last - first):.0f}°", ha="center", va="center", fontsize=8.5, color=ink())
+    if numbers:
+        axes.text(*tip((query + key) / 2, 0.66), f"{30 * (last - first):.0f}°", ha="center", va="center", fontsize=8.5, color=ink())
     axes.plot(*at, "o", color=ink(), markersize=4, zorder=5)
 
 
@@ -131,17 +132,37 @@ def hands(data: Data, fig: Figure) -> None:
     small = narrow()
     radius = 0.68 if small else 0.9
     places = ((1.85, 4.15), (0.92, 1.55), (2.78, 1.55)) if small else ((1.15, 1.75), (3.95, 1.75), (6.45, 1.75))
-    titles = ("not turned", "$q$ at position 2,\n$k$ at position 5", "$q$ at position 9,\n$k$ at position 12")
-    for (x, y), title, (query, key) in zip(places, titles, ((0, 0), (2, 5), (9, 12)), strict=True):
-        dial(axes, (x, y), radius, query, key - 1)
-        score = 4 * np.cos((key - 1 - query) * HOUR)
+    titles = ("not turned", "$q$ at position 2,\n$k$ at position 1", "$q$ at position 42,\n$k$ at position 41")
+    for (x, y), title, (query, key) in zip(places, titles, ((0, 3), (2, 4), (6, 8)), strict=True):
+        dial(axes, (x, y), radius, query, key)
         axes.text(x, y + 1.28 * radius, title, ha="center", va="bottom", fontsize=9.5, color=ink(), linespacing=1.15)
-        axes.text(x, y - 1.3 * radius, f"$\\langle q, k \\rangle = {score:.2f}$" if key == 0 else f"$\\langle q, k \\rangle = {score:.0f}$",
+        axes.text(x, y - 1.3 * radius, f"$\\langle q, k \\rangle = {abs(4 * np.cos((key - query) * HOUR)):.0f}$",
                   ha="center", va="top", fontsize=10, color=ink())
     (left, y), (right, _) = places[1:]
     low = y - 1.3 * radius - 0.27
     axes.plot((left, left, right, right), (low, low - 0.08, low - 0.08, low), color=muted(), linewidth=1)
-    axes.text((left + right) / 2, low - 0.12, "three words apart: the same angle", ha="center", va="top", fontsize=9, color=ink())
+    axes.text((left + right) / 2, low - 0.12, "neighbors: the same angle", ha="center", va="top", fontsize=9, color=ink())
+
+
+@figure("two_speeds", width=7.6, height=2.6, narrow=(3.7, 5.1))
+def two_speeds(data: Data, fig: Figure) -> None:
+    """A pair of fast and a pair of slow hands, at a distance of 2 and of 14 words."""
+    axes = blackboard(fig)
+    small = narrow()
+    radius = 0.62
+    for n, distance in enumerate((2, 14)):
+        left, y = (0.95, 3.6 - 2.5 * n) if small else (0.95 + 3.9 * n, 1.25)
+        total = 0.0
+        for m, (speed, name) in enumerate(((30, "fast"), (5, "slow"))):
+            x, hour = left + 1.8 * m, distance * speed / 30 % 12
+            dial(axes, (x, y), radius, hour, 0, numbers=False)
+            score = 4 * np.cos(hour * HOUR)
+            total += score
+            axes.text(x, y - 1.13 * radius, f"{name}, {30 * hour:.0f}°: {score:.2f}", ha="center", va="top", fontsize=9.5, color=ink())
+        middle = left + 0.9
+        axes.text(middle, y + 1.2 * radius, f"{distance} words apart", ha="center", va="bottom", fontsize=10, color=ink())
+        axes.text(middle, y - 1.13 * radius - 0.26, f"together: {total:.2f}", ha="center", va="top", fontsize=9.5, color=ink(),
+                  fontweight="bold")
 
 
 @figure("pairs", width=7.2, height=2.9, narrow=(3.7, 3.6))

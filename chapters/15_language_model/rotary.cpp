@@ -36,6 +36,7 @@ Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
                 partner = options.pairing == Pairing::halves ? pairs : 1;
     Tensor y(x.shape());
     for (Index i = 0; i < pairs; ++i) {
+        // [turn: a pair]
         const Real frequency =
             std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
         for (Index t = 0; const Index position : positions) {
@@ -43,10 +44,9 @@ Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
             const Real c = std::cos(angle), s = sign * std::sin(angle);
             for (Index b = 0; b < x.dim(0); ++b)
                 for (Index h = 0; h < n_heads; ++h) {
-                    // [turn: a pair]
-                    const Index p = h * d + i * step, q = p + partner;
-                    y(b, t, p) = c * x(b, t, p) - s * x(b, t, q);
-                    y(b, t, q) = s * x(b, t, p) + c * x(b, t, q);
+                    const Index first = h * d + i * step, second = first + partner;
+                    y(b, t, first) = c * x(b, t, first) - s * x(b, t, second);
+                    y(b, t, second) = s * x(b, t, first) + c * x(b, t, second);
                     // [turn: its result]
                 }
             ++t;
