@@ -144,7 +144,7 @@ def hands(data: Data, fig: Figure) -> None:
     axes.text((left + right) / 2, low - 0.12, "neighbors: the same angle", ha="center", va="top", fontsize=9, color=ink())
 
 
-@figure("two_speeds", width=7.6, height=2.6, narrow=(3.7, 5.1))
+@figure("two_speeds", width=7.6, height=2.3, narrow=(3.7, 4.75))
 def two_speeds(data: Data, fig: Figure) -> None:
     """A pair of fast and a pair of slow hands, at a distance of 2 and of 14 words."""
     axes = blackboard(fig)
