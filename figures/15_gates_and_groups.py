@@ -31,7 +31,7 @@ class Pipe:
         for side in (-self.HALF, self.HALF):
             axes.plot((x, x + self.LONG), (y + side, y + side), color=muted(), linewidth=1.0, zorder=2)
 
-    def stream(self, comes: float, leaves: float) -> None:
+    def stream(self, comes: float, leaves: float, wanted: float | None = None) -> None:
         for number, begin in ((comes, self.x), (leaves, self.middle)):
             high = self.UNIT * abs(number)
             long = self.LONG if comes == leaves else self.LONG / 2
@@ -39,8 +39,9 @@ class Pipe:
             if number and begin + long < self.x + 1.01 * self.LONG:
                 self.axes.add_patch(Rectangle((begin, self.y - high / 2), long, high, facecolor=color, alpha=0.55,
                                               edgecolor="none", zorder=1))
-        for number, x, side in ((comes, self.x - 0.07, "right"), (leaves, self.x + self.LONG + 0.07, "left")):
-            self.axes.text(x, self.y - 0.01, signed(number), ha=side, va="center", fontsize=10, color=ink())
+        said = signed(leaves) if wanted in (None, leaves) else f"{signed(leaves)}, not {signed(wanted)}"
+        for text, x, side in ((signed(comes), self.x - 0.07, "right"), (said, self.x + self.LONG + 0.07, "left")):
+            self.axes.text(x, self.y - 0.01, text, ha=side, va="center", fontsize=10, color=ink())
 
     def flap(self, opened: bool) -> None:
         """Hangs from the pipe's top, and is pushed open from the left."""
@@ -82,50 +83,52 @@ def valve(data: Data, fig: Figure) -> None:
                 pipe.valve(very)
             else:
                 a = very + good - 1
-                pipe.stream(a, max(a, 0))
+                pipe.stream(a, max(a, 0), very * good)
                 pipe.flap(a > 0)
             axes.text(left, y, phrase, ha="left", va="center", fontsize=9.5, color=ink())
 
 
 # Groups -------------------------------------------------------------------------------------------
 
-COLORS = ("C0", "C1", "C2", "C3", "C4", "C5")
+COLORS = tuple(f"C{n}" for n in range(9))
 WORDS = glossed(("我", "有", "一", "个"), " ")
 
 
 def heads(axes: Axes, left: float, top: float, wide: float, kept: int, reads: Callable[[int], int], words: int = 4,
-          queries: int = 6) -> None:
+          queries: int = 9) -> None:
     """Query heads above, below them the heads of keys and values that they read, a cell for each word so far."""
     pitch = wide / queries
-    spread = wide / kept
+    spread, radius = wide / kept, min(0.15, 0.44 * pitch)
+    half = min(0.135, 0.36 * spread)  # of a column's width
     for h in range(queries):
         x, g = left + pitch * (h + 0.5), reads(h)
         color = COLORS[g]
         to = left + spread * (g + 0.5)
-        axes.plot((x, to), (top - 0.15, top - 0.86), color=color, linewidth=1.3, zorder=1)
-        axes.add_patch(Circle((x, top), 0.15, facecolor=paper(), edgecolor=color, linewidth=1.6, zorder=3))
-        axes.text(x, top - 0.012, str(h), ha="center", va="center", fontsize=9, color=ink(), zorder=4)
+        axes.plot((x, to), (top - radius, top - 0.86), color=color, linewidth=1.3, zorder=1)
+        axes.add_patch(Circle((x, top), radius, facecolor=paper(), edgecolor=color, linewidth=1.6, zorder=3))
+        axes.text(x, top - 0.012, str(h), ha="center", va="center", fontsize=60 * radius, color=ink(), zorder=4)
     for g in range(kept):
         x = left + spread * (g + 0.5)
         for word in range(words):
-            at = (x - 0.135, top - 0.86 - 0.2 * (word + 1))
-            axes.add_patch(Rectangle(at, 0.27, 0.2, facecolor=COLORS[g], alpha=0.45, edgecolor="none", zorder=2))
-            axes.add_patch(Rectangle(at, 0.27, 0.2, facecolor="none", edgecolor=paper(), linewidth=1.0, zorder=3))
-        axes.add_patch(Rectangle((x - 0.135, top - 0.86 - 0.2 * words), 0.27, 0.2 * words, facecolor="none", edgecolor=COLORS[g],
+            at = (x - half, top - 0.86 - 0.2 * (word + 1))
+            axes.add_patch(Rectangle(at, 2 * half, 0.2, facecolor=COLORS[g], alpha=0.45, edgecolor="none", zorder=2))
+            axes.add_patch(Rectangle(at, 2 * half, 0.2, facecolor="none", edgecolor=paper(), linewidth=1.0, zorder=3))
+        axes.add_patch(Rectangle((x - half, top - 0.86 - 0.2 * words), 2 * half, 0.2 * words, facecolor="none", edgecolor=COLORS[g],
                                  linewidth=1.3, zorder=4))
 
 
 @figure("groups", width=7.6, height=2.5, narrow=(3.7, 7.4))
 def groups(data: Data, fig: Figure) -> None:
-    """Six query heads with six, two and one head of keys and values."""
+    """Nine query heads with nine, three and one head of keys and values, and what 2,048 words then take in SmolLM2-135M."""
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
-    for n, (kept, title) in enumerate(((6, "each its own"), (2, "two groups"), (1, "one for all"))):
-        left, top = (0.95, height - 2.46 * n) if narrow() else (0.85 + 2.36 * n, height)
-        wide = 2.4 if narrow() else 1.95
+    for n, (kept, title) in enumerate(((9, "each its own"), (3, "three groups"), (1, "one for all"))):
+        left, top = (0.85, height - 2.46 * n) if narrow() else (0.75 + 2.31 * n, height)
+        wide = 2.7 if narrow() else 2.15
         axes.text(left + wide / 2, top - 0.06, title, ha="center", va="top", fontsize=10.5, color=ink())
-        heads(axes, left, top - 0.5, wide, kept, lambda h, kept=kept: h * kept // 6)
-        said = f"kept: {kept} {'heads' if kept > 1 else 'head'}"
+        heads(axes, left, top - 0.5, wide, kept, lambda h, kept=kept: h * kept // 9)
+        megabytes = 2 * kept * 64 * 30 * 2 * 2048 / 1e6  # keys and values, 64 wide, in 30 layers, at two bytes
+        said = f"{kept} {'heads' if kept > 1 else 'head'} kept: {megabytes:.1f} MB"
         axes.text(left + wide / 2, top - 2.24, said, ha="center", va="top", fontsize=9, color=muted())
         if narrow() or n == 0:
             axes.text(left - 0.1, top - 0.51, "asks", ha="right", va="center", fontsize=8.5, color=muted())
@@ -135,14 +138,14 @@ def groups(data: Data, fig: Figure) -> None:
 
 @figure("dealt", width=5.6, height=2.1, narrow=(3.7, 4.2))
 def dealt(data: Data, fig: Figure) -> None:
-    """Six heads cut into two groups, and dealt in turn."""
+    """Nine heads cut into three groups, and dealt in turn."""
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
-    ways = (("cut like a deck: ⌊h G / H⌋", lambda h: h * 2 // 6), ("dealt like cards: h mod G", lambda h: h % 2))
+    ways = (("cut like a deck: ⌊h G / H⌋", lambda h: h * 3 // 9), ("dealt like cards: h mod G", lambda h: h % 3))
     for n, (title, reads) in enumerate(ways):
         left, top = (0.65, height - 2.1 * n) if narrow() else (0.3 + 2.8 * n, height)
         axes.text(left + 1.2, top - 0.06, title, ha="center", va="top", fontsize=10, color=ink())
-        heads(axes, left, top - 0.5, 2.4, 2, reads, words=3)
+        heads(axes, left, top - 0.5, 2.4, 3, reads, words=3)
 
 
 # The block ----------------------------------------------------------------------------------------

@@ -112,6 +112,8 @@ TEST_CASE("heads that share get copies, and what the copies get adds up") {
     CHECK(same_bits(share_heads(x, 2, 4), Tensor({1, 1, 8}, {1, 2, 1, 2, 3, 4, 3, 4})));
     CHECK(same_bits(share_heads_backward(Tensor({1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8}), 2, 4),
                     Tensor({1, 1, 4}, {4, 6, 12, 14})));
+    CHECK(same_bits(share_heads_backward(Tensor({1, 1, 6}, {1, 2, 3, 4, 5, 6}), 1, 3),
+                    Tensor({1, 1, 2}, {9, 12})));
 }
 
 TEST_CASE("the gradients of grouped attention are those of differences") {
