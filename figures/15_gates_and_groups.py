@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, paper
+from matplotlib.patches import Circle, Rectangle
+from style import Axes, Data, Figure, blackboard, figure, glossed, ink, muted, narrow, paper
 
 PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("superb", 0, 3))  # with x = (very, how good)
 
@@ -146,97 +145,3 @@ def dealt(data: Data, fig: Figure) -> None:
         left, top = (0.65, height - 2.1 * n) if narrow() else (0.3 + 2.8 * n, height)
         axes.text(left + 1.2, top - 0.06, title, ha="center", va="top", fontsize=10, color=ink())
         heads(axes, left, top - 0.5, 2.4, 3, reads, words=3)
-
-
-# The block ----------------------------------------------------------------------------------------
-
-
-class Wiring:
-    """Boxes and lines of the block, from the left end of one of its halves."""
-
-    def __init__(self, axes: Axes, left: float, low: float) -> None:
-        self.axes, self.left, self.low = axes, left, low
-
-    def at(self, x: float, y: float) -> tuple[float, float]:
-        return self.left + x, self.low + y
-
-    def line(self, *points: tuple[float, float], color: str | None = None, head: bool = True) -> None:
-        places = [self.at(*point) for point in points]
-        color = color or ink()
-        self.axes.plot(*zip(*places[: len(places) if not head else -1], strict=True), color=color, linewidth=1.2, zorder=2,
-                       solid_joinstyle="round")
-        if head:
-            arrow(self.axes, places[-2], places[-1], color, 1.2, zorder=2)
-
-    def box(self, x: float, y: float, text: str, wide: float, high: float = 0.27, color: str = "C0", **more: Any) -> None:
-        a, b = self.at(x, y)
-        at, look = (a - wide / 2, b - high / 2), {"boxstyle": "round,pad=0,rounding_size=0.05", "zorder": 4}
-        for fill, alpha, edge in ((paper(), 1, "none"), (color, 0.16, "none"), ("none", 1, color)):
-            self.axes.add_patch(FancyBboxPatch(at, wide, high, facecolor=fill, alpha=alpha, edgecolor=edge, linewidth=1.2, **look))
-        self.axes.text(a, b - 0.012, text, ha="center", va="center", color=ink(), zorder=5, **{"fontsize": 8, "linespacing": 1.1, **more})
-
-    def round(self, x: float, y: float, text: str) -> None:
-        self.axes.add_patch(Circle(self.at(x, y), 0.12, facecolor=paper(), edgecolor=ink(), linewidth=1.2, zorder=4))
-        a, b = self.at(x, y)
-        self.axes.text(a, b - 0.01, text, ha="center", va="center", fontsize=11, color=ink(), zorder=5)
-
-    def stream(self, begin: float, end: float) -> None:
-        a, b = self.at(begin, 0)
-        self.axes.add_patch(Rectangle((a, b - 0.1), end - begin, 0.2, facecolor="C0", alpha=0.45, edgecolor="none", zorder=1))
-
-
-NAME = {"family": "DejaVu Sans Mono", "fontsize": 7.5}
-
-
-def attention_half(wires: Wiring) -> None:
-    wires.line((0.35, 0.1), (0.35, 1.35), head=False)
-    wires.box(0.35, 0.42, "RMS norm", 0.66, color="C2")
-    for y, name in ((1.85, "q_proj"), (1.35, "k_proj"), (0.85, "v_proj")):
-        wires.line((0.35, 1.35), (0.52, 1.35), (0.52, y), (0.72, y))
-        wires.box(0.99, y, name, 0.54, **NAME)
-    for y in (1.85, 1.35):
-        wires.line((1.26, y), (1.41, y))
-        wires.box(1.63, y, "rotate", 0.44, color="C3")
-    wires.line((1.85, 1.35), (1.99, 1.35))
-    wires.line((1.26, 0.85), (1.99, 0.85))
-    for y in (1.35, 0.85):
-        wires.box(2.19, y, "share", 0.4, color="C5")
-        wires.line((2.39, y), (2.54, y))
-    wires.line((1.85, 1.85), (2.54, 1.85))
-    wires.box(2.67, 1.35, "attend", 0.26, 1.34, color="C6", rotation=90)
-    wires.line((2.8, 1.35), (2.94, 1.35))
-    wires.box(3.07, 1.35, "o_proj", 0.25, 0.62, rotation=90, **NAME)
-    wires.line((3.19, 1.35), (3.4, 1.35), (3.4, 0.12))
-    wires.round(3.4, 0, "+")
-
-
-def network_half(wires: Wiring) -> None:
-    wires.line((0.35, 0.1), (0.35, 1.35), head=False)
-    wires.box(0.35, 0.42, "RMS norm", 0.66, color="C2")
-    for y, name in ((1.8, "gate_proj"), (0.9, "up_proj")):
-        wires.line((0.35, 1.35), (0.55, 1.35), (0.55, y), (0.72, y))
-        wires.box(1.1, y, name, 0.74, **NAME)
-    wires.line((1.47, 1.8), (1.6, 1.8))
-    wires.box(1.83, 1.8, "swish", 0.44, color="C5")
-    wires.line((2.05, 1.8), (2.25, 1.8), (2.25, 1.47))
-    wires.line((1.47, 0.9), (2.25, 0.9), (2.25, 1.23))
-    wires.round(2.25, 1.35, "×")
-    wires.line((2.37, 1.35), (2.5, 1.35))
-    wires.box(2.88, 1.35, "down_proj", 0.74, **NAME)
-    wires.line((3.25, 1.35), (3.4, 1.35), (3.4, 0.12))
-    wires.round(3.4, 0, "+")
-
-
-@figure("block", width=7.6, height=2.45, narrow=(3.7, 4.9))
-def block(data: Data, fig: Figure) -> None:
-    """A block of today: two branches, each after a norm, added to the stream."""
-    axes = blackboard(fig)
-    small, height = narrow(), fig.get_size_inches()[1]
-    first = Wiring(axes, 0.03 if small else 0.1, height - 2.27)
-    second = Wiring(axes, 0.03 if small else 3.85, height - 4.72 if small else height - 2.27)
-    for wires, half, title in ((first, attention_half, "self_attn"), (second, network_half, "mlp")):
-        wires.stream(-0.03 if small else -0.1 if wires is first else 0, 3.67 if small else 3.75)
-        half(wires)
-        axes.text(*wires.at(2.0, 2.14), title, ha="center", va="center", color=muted(), **{**NAME, "fontsize": 8.5})
-    axes.text(*second.at(3.6, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
-    axes.text(*first.at(0.1, -0.01), "$x$", ha="center", va="center", fontsize=10, color=ink())
