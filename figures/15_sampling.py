@@ -59,13 +59,13 @@ def darts(data: Data, fig: Figure) -> None:
 
 
 DRAWS = 500
-HEATS, CUTS = (0, 1, 2, 3, 4), (6, 7)  # settings of the run, by number; the smoothed models' are 8 and 9
+HEATS, HOT, CUT = (0, 1, 2, 3, 4), 3, 7  # settings of the run, by number: temperatures; 1.5, and 1.5 with top-p
 EVEN = 260  # different lines of 500, if all that begin so were equally likely
 
 
-@figure("choices", width=7.6, height=4.3, narrow=(3.7, 4.3))
+@figure("choices", width=7.6, height=3.9, narrow=(3.7, 4.1))
 def choices(data: Data, fig: Figure) -> None:
-    """Right lines against different ones, for five models: a curve of temperatures, and cuts that lead off it."""
+    """Right lines against different ones, for five models: a curve of temperatures, and a cut that leads off it."""
     data.chapter = CHAPTER
     found = data.values(run="choices")
     small = narrow()
@@ -76,29 +76,26 @@ def choices(data: Data, fig: Figure) -> None:
     def points(number: int) -> np.ndarray:
         return np.array([[found[f"{number}_seed{seed}_{what}"] for what in ("different", "right")] for seed in range(1, 6)])
 
-    middle = {number: points(number).mean(axis=0) for number in range(10)}
+    middle = {number: points(number).mean(axis=0) for number in (*HEATS, CUT)}
     axes.plot(*np.array([middle[number] for number in HEATS]).T, color="C0", linewidth=1.2, alpha=0.5)
-    for start, end, color, bend in ((3, 7, "C2", 0.3), (8, 9, "C1", 0)):
-        axes.annotate("", middle[end], middle[start], arrowprops={"arrowstyle": "-|>", "color": color, "alpha": 0.7, "linestyle": (0, (4, 2)),
-                                                                  "connectionstyle": f"arc3,rad={bend}",
-                                                                  "shrinkA": 7, "shrinkB": 7})
-    for numbers, color, mark in ((HEATS, "C0", "o"), (CUTS, "C2", "^"), ((8, 9), "C1", "s")):
-        for number in numbers:
-            axes.plot(*points(number).T, mark, color=color, markersize=4.5, alpha=0.75, linestyle="")
+    axes.annotate("", middle[CUT], middle[HOT], arrowprops={"arrowstyle": "-|>", "color": "C2", "alpha": 0.7, "connectionstyle": "arc3,rad=0.3",
+                                                            "shrinkA": 7, "shrinkB": 7})
+    for number in HEATS:
+        axes.plot(*points(number).T, "o", color="C0", markersize=4.5, alpha=0.75, linestyle="")
+    axes.plot(*points(CUT).T, "^", color="C2", markersize=4.5, alpha=0.75, linestyle="")
     axes.plot((EVEN, EVEN), (-12, 370), color=muted(), linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
     axes.text(EVEN + 4, 20, f"{EVEN}: if all {possible:.0f}\nwere equally\nlikely" if small else f"{EVEN} different ones: if all\n{possible:.0f} were equally likely",
               fontsize=8, color=muted(), va="bottom")
     temperature = "" if small else "temperature "
     for x, y, label, color, side in (
         (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (226 if small else 253, 456, f"{temperature}1", "C0", "right" if small else "left"),
-        (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"), (206, 524, "smoothed, top-p 0.8", "C1", "right"),
-        (211, 524, "top-p 0.9", "C2", "left"),
-        (256, 482, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left"), (126, 128, "smoothed", "C1", "left")):
+        (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"),
+        (256, 486, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left")):
         axes.text(x, y, label, fontsize=8.5 if not small else 8, color=color, ha=side, va="center")
     for x, y, label, side in ((2, 420, "dull", "left"), (2, 66, "wrong", "left"), (350, 420, "right\nand varied", "right")):
         axes.text(x, y, label, fontsize=12 if not small else 11, style="italic", color=muted(), ha=side, va="center")
     axes.set_xlim(-8, 352)
-    axes.set_ylim(-12, 548)
+    axes.set_ylim(-12, 528)
     axes.set_yticks(range(0, DRAWS + 1, 100))
     axes.set_xlabel("different lines among the right ones")
     axes.set_ylabel(f"right lines, of {DRAWS}")

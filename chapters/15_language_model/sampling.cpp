@@ -43,8 +43,12 @@ std::vector<double> sampling_probabilities(const Tensor& logits, const SamplingO
     // top-k: the other words keep probability 0
     if (top_k > 0 && top_k < order.size()) order.resize(top_k);
     // temperature, and softmax but for the division
+    const Real largest = z[order[0]];
     double sum = 0, kept = 0;
-    for (const std::size_t j : order) sum += p[j] = std::exp((z[j] - z[order[0]]) / temperature);
+    for (const std::size_t j : order) {
+        p[j] = std::exp((z[j] - largest) / temperature);
+        sum += p[j];
+    }
     // top-p: a word stays until p is reached, and the one that reaches it stays, too
     for (const std::size_t j : order) {
         if (kept >= top_p * sum) p[j] = 0;
