@@ -18,19 +18,29 @@ def tempered(t: float) -> np.ndarray:
     return PIECES ** (1 / t) / np.sum(PIECES ** (1 / t))
 
 
+@figure("dart", width=7.6, height=1.3, narrow=(3.7, 1.3))
+def dart(data: Data, fig: Figure) -> None:
+    """A bar cut into pieces as long as the words' probabilities, and where a dart hits it."""
+    bars(fig, (("", PIECES),))
+
+
 @figure("darts", width=7.6, height=3.25, narrow=(3.7, 3.85))
 def darts(data: Data, fig: Figure) -> None:
-    """Four bars cut into pieces as long as the words' probabilities, and where one dart hits each of them."""
+    """The bar, what two temperatures and top-p make of it, and where the same dart hits each of them."""
+    kept = np.where(np.cumsum(PIECES) - PIECES < 0.8, PIECES, 0)
+    bars(fig, (("as it is", PIECES), ("temperature ½", tempered(0.5)), ("temperature 2", tempered(2)), ("top-p 0.8", kept / kept.sum())))
+
+
+def bars(fig: Figure, rows: tuple[tuple[str, np.ndarray], ...]) -> None:
+    """Bars with their names, and the dart through all of them."""
     axes = blackboard(fig)
     small = narrow()
     width, top = fig.get_size_inches()
-    left, right = (0.14, width - 0.14) if small else (1.75, width - 0.14)
+    left, right = (0.14, width - 0.14) if small or len(rows) == 1 else (1.75, width - 0.14)
     bar, step, first = (0.36, 0.86, top - 1.0) if small else (0.42, 0.66, top - 1.02)
-    kept = np.where(np.cumsum(PIECES) - PIECES < 0.8, PIECES, 0)
-    rows = (("as it is", PIECES), ("temperature ½", tempered(0.5)), ("temperature 2", tempered(2)), ("top-p 0.8", kept / kept.sum()))
     at = left + DART * (right - left)
-    bottom = first - 3 * step - 0.16
-    axes.plot((at, at), (bottom, top - 0.34), color=ink(), linewidth=1.1, linestyle=(0, (4, 3)), zorder=5)
+    last = first - (len(rows) - 1) * step
+    axes.plot((at, at), (last - 0.16, top - 0.34), color=ink(), linewidth=1.1, linestyle=(0, (4, 3)), zorder=5)
     axes.add_patch(Polygon([(at, first + bar + 0.02), (at - 0.07, first + bar + 0.19), (at + 0.07, first + bar + 0.19)], closed=True,
                            facecolor=ink(), edgecolor="none", zorder=6))
     axes.text(at, top - 0.3, f"one dart, $u$ = {DART}", ha="center", va="bottom", fontsize=9.5, color=ink())
@@ -55,7 +65,7 @@ def darts(data: Data, fig: Figure) -> None:
                           zorder=8)
             x += long
     for x, label in ((left, "0"), (right, "1")):
-        axes.text(x, first - 3 * step - 0.05, label, ha="left" if x == left else "right", va="top", fontsize=8.5, color=muted())
+        axes.text(x, last - 0.05, label, ha="left" if x == left else "right", va="top", fontsize=8.5, color=muted())
 
 
 DRAWS = 500

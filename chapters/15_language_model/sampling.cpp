@@ -50,8 +50,9 @@ std::vector<double> sampling_probabilities(const Tensor& logits, const SamplingO
         sum += p[j];
     }
     // top-p: a word stays until p is reached, and the one that reaches it stays, too
+    const double enough = top_p * sum;
     for (const std::size_t j : order) {
-        if (kept >= top_p * sum) p[j] = 0;
+        if (kept >= enough) p[j] = 0;
         kept += p[j];
     }
     for (double& pj : p) pj /= kept;
