@@ -24,7 +24,7 @@ def dart(data: Data, fig: Figure) -> None:
     bars(fig, (("", PIECES),))
 
 
-@figure("darts", width=7.6, height=3.25, narrow=(3.7, 3.85))
+@figure("darts", width=7.6, height=2.95, narrow=(3.7, 3.85))
 def darts(data: Data, fig: Figure) -> None:
     """The bar, what two temperatures and top-p make of it, and where the same dart hits each of them."""
     kept = np.where(np.cumsum(PIECES) - PIECES < 0.8, PIECES, 0)
@@ -37,7 +37,7 @@ def bars(fig: Figure, rows: tuple[tuple[str, np.ndarray], ...]) -> None:
     small = narrow()
     width, top = fig.get_size_inches()
     left, right = (0.14, width - 0.14) if small or len(rows) == 1 else (1.75, width - 0.14)
-    bar, step, first = (0.36, 0.86, top - 1.0) if small else (0.42, 0.66, top - 1.02)
+    bar, step, first = (0.36, 0.86, top - 1.0) if small else (0.42, 0.56, top - 1.02)
     at = left + DART * (right - left)
     last = first - (len(rows) - 1) * step
     axes.plot((at, at), (last - 0.16, top - 0.34), color=ink(), linewidth=1.1, linestyle=(0, (4, 3)), zorder=5)
@@ -88,7 +88,7 @@ def choices(data: Data, fig: Figure) -> None:
 
     middle = {number: points(number).mean(axis=0) for number in (*HEATS, CUT)}
     axes.plot(*np.array([middle[number] for number in HEATS]).T, color="C0", linewidth=1.2, alpha=0.5)
-    axes.annotate("", middle[CUT], middle[HOT], arrowprops={"arrowstyle": "-|>", "color": "C2", "alpha": 0.7, "connectionstyle": "arc3,rad=0.3",
+    axes.annotate("", middle[CUT], middle[HOT], arrowprops={"arrowstyle": "-|>", "color": "C2", "alpha": 0.7, "connectionstyle": "arc3,rad=-0.3",
                                                             "shrinkA": 7, "shrinkB": 7})
     for number in HEATS:
         axes.plot(*points(number).T, "o", color="C0", markersize=4.5, alpha=0.75, linestyle="")
@@ -98,7 +98,7 @@ def choices(data: Data, fig: Figure) -> None:
               fontsize=8, color=muted(), va="bottom")
     temperature = "" if small else "temperature "
     for x, y, label, color, side in (
-        (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (226 if small else 253, 456, f"{temperature}1", "C0", "right" if small else "left"),
+        (2, 474, "temperature 0", "C0", "left"), (186, 474, f"{temperature}½", "C0", "right"), (256, 456, f"{temperature}1", "C0", "left"),
         (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"),
         (256, 486, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left")):
         axes.text(x, y, label, fontsize=8.5 if not small else 8, color=color, ha=side, va="center")
