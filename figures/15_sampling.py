@@ -102,7 +102,7 @@ def choices(data: Data, fig: Figure) -> None:
         (170, 226, f"{temperature}1.5", "C0", "left"), (29, 14, "temperature 2", "C0", "left"),
         (256, 486, "1.5, top-p 0.9" if small else "temperature 1.5, top-p 0.9", "C2", "left")):
         axes.text(x, y, label, fontsize=8.5 if not small else 8, color=color, ha=side, va="center")
-    for x, y, label, side in ((2, 420, "dull", "left"), (2, 66, "wrong", "left"), (350, 420, "right\nand varied", "right")):
+    for x, y, label, side in ((2, 420, "dull", "left"), (2, 110 if small else 66, "wrong", "left"), (350, 420, "right\nand varied", "right")):
         axes.text(x, y, label, fontsize=12 if not small else 11, style="italic", color=muted(), ha=side, va="center")
     axes.set_xlim(-8, 352)
     axes.set_ylim(-12, 528)
