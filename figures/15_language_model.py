@@ -48,6 +48,13 @@ class Text:
         self.axes.plot(*zip(*points, strict=True), color=color, linewidth=width, zorder=3, **line)
         self.axes.plot(*points[-1], "o", color=color, markersize=2.6, zorder=3)
 
+    def loop(self, at: int, edge: float, depth: float, color: str) -> None:
+        """A small loop: the row that asks looks at itself, too."""
+        turn = np.linspace(0, 2 * np.pi, 40)
+        points = [self.at(at + 0.12 * np.sin(t) + 0.16 * (1 - np.cos(t)), edge + depth * (1 - np.cos(t)) / 2) for t in turn]
+        self.axes.plot(*zip(*points, strict=True), color=color, linewidth=1.1, zorder=3)
+        self.axes.plot(*points[-1], "o", color=color, markersize=2.6, zorder=3)
+
 
 # The idea ---------------------------------------------------------------------------------------------
 
@@ -82,6 +89,7 @@ def idea(data: Data, fig: Figure) -> None:
         for place in range(ASKS):
             color = ALL if one else CROSS if place < ARROW else SELF
             text.look(ASKS, place, -half, deep * (ASKS - place), color, 2.8 if place == good else 1.1)
+        text.loop(ASKS, -half, -0.12, ALL if one else SELF)
         if small:
             write(axes, origin[0], top - 0.13, ("two stacks", "one stack")[one], 9.5)
             write(axes, origin[0], top - 0.34, ("one reads, one writes", "that continues a text")[one], 7.6, color=muted())

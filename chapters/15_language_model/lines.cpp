@@ -35,16 +35,18 @@ LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair>
     Ids read = Ids::zeros(shape), targets = Ids::zeros(shape);
     LineBatch batch;
     for (std::size_t b = 0; b < lines.size(); ++b) {
-        // [batch: one line]
         bool counts = counted == Counted::all;
         for (std::size_t t = 0; t + 1 < lines[b].size(); ++t) {
-            counts = counts || lines[b][t] == arrow_word;
+            const std::string &word = lines[b][t], &next = lines[b][t + 1];
             const auto row = static_cast<Index>(b), place = static_cast<Index>(t);
-            read(row, place) = words.id(lines[b][t]);
-            if (counts) targets(row, place) = words.id(lines[b][t + 1]);
+            auto &reads = read(row, place), &target = targets(row, place);
+            // [batch: one word]
+            if (word == arrow_word) counts = true;
+            reads = words.id(word);
+            if (counts) target = words.id(next);
+            // [batch: end]
             batch.n_targets += counts;
         }
-        // [batch: end]
     }
     batch.read = Sentences(read, leave_out_pads(read));
     batch.targets = pack(targets, batch.read.packing);
