@@ -48,10 +48,10 @@ class Text:
         self.axes.plot(*zip(*points, strict=True), color=color, linewidth=width, zorder=3, **line)
         self.axes.plot(*points[-1], "o", color=color, markersize=2.6, zorder=3)
 
-    def loop(self, at: int, edge: float, depth: float, color: str) -> None:
+    def loop(self, at: int, edge: float, color: str) -> None:
         """A small loop: the row that asks looks at itself, too."""
-        turn = np.linspace(0, 2 * np.pi, 40)
-        points = [self.at(at + 0.12 * np.sin(t) + 0.16 * (1 - np.cos(t)), edge + depth * (1 - np.cos(t)) / 2) for t in turn]
+        turn = np.linspace(0, np.pi / 2, 40)
+        points = [self.at(at + size * np.cos(t) / self.pitch, edge - size * np.sin(t)) for t in turn for size in (0.2 * np.sin(2 * t),)]
         self.axes.plot(*zip(*points, strict=True), color=color, linewidth=1.1, zorder=3)
         self.axes.plot(*points[-1], "o", color=color, markersize=2.6, zorder=3)
 
@@ -89,7 +89,7 @@ def idea(data: Data, fig: Figure) -> None:
         for place in range(ASKS):
             color = ALL if one else CROSS if place < ARROW else SELF
             text.look(ASKS, place, -half, deep * (ASKS - place), color, 2.8 if place == good else 1.1)
-        text.loop(ASKS, -half, -0.12, ALL if one else SELF)
+        text.loop(ASKS, -half, ALL if one else SELF)
         if small:
             write(axes, origin[0], top - 0.13, ("two stacks", "one stack")[one], 9.5)
             write(axes, origin[0], top - 0.34, ("one reads, one writes", "that continues a text")[one], 7.6, color=muted())
@@ -99,7 +99,7 @@ def idea(data: Data, fig: Figure) -> None:
         x, y = text.at(len(READ) - 0.54, said + 0.27)
         if not one:
             write(axes, x, y, "a decoder, which says the next word", 9.5, "right", SELF)
-        x, y = text.at(ASKS + 0.35, -half - 0.25)
+        x, y = text.at(ASKS + 0.42, -half - 0.28)
         for line, (label, color) in enumerate([("self-attention,", ALL), ("over the whole text", ALL)] if one else
                                               [("self-attention", SELF), ("cross-attention", CROSS)]):
             write(axes, x, y - 0.2 * line, label, 9.5, "left", color)

@@ -33,6 +33,7 @@ Tensor Stack::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* 
     AttentionMask mask = hide_future();  // the only change to chapter 7
     mask.queries = mask.keys = text.packing;
     return layers.forward(pack(x, text.packing), mask, part(cache, &Cache::layers), weights);
+    // [stack: end]
 }
 // [stack: backward]
 void Stack::backward(const Tensor& dy, const Cache& cache) {
