@@ -36,15 +36,18 @@ Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
                 partner = options.pairing == Pairing::halves ? pairs : 1;
     Tensor y(x.shape());
     for (Index i = 0; i < pairs; ++i) {
-        // [turn: a pair]
         const Real frequency =
             std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
         for (Index t = 0; const Index position : positions) {
+            // [turn: the angle]
             const Real angle = static_cast<Real>(position) * frequency;
             const Real c = std::cos(angle), s = sign * std::sin(angle);
+            // [turn: the heads]
             for (Index b = 0; b < x.dim(0); ++b)
                 for (Index h = 0; h < n_heads; ++h) {
+                    // [turn: its columns]
                     const Index first = h * d + i * step, second = first + partner;
+                    // [turn: a pair]
                     y(b, t, first) = c * x(b, t, first) - s * x(b, t, second);
                     y(b, t, second) = s * x(b, t, first) + c * x(b, t, second);
                     // [turn: its result]
