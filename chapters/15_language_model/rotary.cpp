@@ -27,6 +27,16 @@ std::vector<Index> positions_of(const Tensor& x, Index first, const Packing& pac
     return positions;
 }
 
+// [turn: a pair]
+/// Turns two columns of row `t` by an angle, in each sentence.
+void turn_pair(const Tensor& x, Tensor& y, Index t, Index first, Index second, Real angle) {
+    const Real c = std::cos(angle), s = std::sin(angle);
+    for (Index b = 0; b < x.dim(0); ++b) {
+        y(b, t, first) = c * x(b, t, first) - s * x(b, t, second);
+        y(b, t, second) = s * x(b, t, first) + c * x(b, t, second);
+    }
+}
+// [turn: all pairs]
 }  // namespace
 
 Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
@@ -39,19 +49,13 @@ Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
         const Real frequency =
             std::pow(options.base, -2 * static_cast<Real>(i) / static_cast<Real>(d));
         for (Index t = 0; const Index position : positions) {
-            // [turn: the angle]
-            const Real angle = static_cast<Real>(position) * frequency;
-            const Real c = std::cos(angle), s = sign * std::sin(angle);
-            // [turn: the heads]
-            for (Index b = 0; b < x.dim(0); ++b)
-                for (Index h = 0; h < n_heads; ++h) {
-                    // [turn: its columns]
-                    const Index first = h * d + i * step, second = first + partner;
-                    // [turn: a pair]
-                    y(b, t, first) = c * x(b, t, first) - s * x(b, t, second);
-                    y(b, t, second) = s * x(b, t, first) + c * x(b, t, second);
-                    // [turn: its result]
-                }
+            const Real angle = sign * static_cast<Real>(position) * frequency;
+            for (Index h = 0; h < n_heads; ++h) {
+                // [turn: its columns]
+                const Index first = h * d + i * step, second = first + partner;
+                turn_pair(x, y, t, first, second, angle);
+                // [turn: its result]
+            }
             ++t;
         }
     }
