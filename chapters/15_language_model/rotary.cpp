@@ -53,8 +53,8 @@ Tensor plain::turn(const Tensor& x, Index n_heads, const RotaryOptions& options,
             for (Index h = 0; h < n_heads; ++h) {
                 // [turn: its columns]
                 const Index first = h * d + i * step, second = first + partner;
-                turn_pair(x, y, t, first, second, angle);
                 // [turn: its result]
+                turn_pair(x, y, t, first, second, angle);
             }
             ++t;
         }
