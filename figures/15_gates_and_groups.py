@@ -82,14 +82,14 @@ def valve(data: Data, fig: Figure) -> None:
                 pipe.valve(very)
             else:
                 a = very + good - 1
-                pipe.stream(a, max(a, 0), very * good)
+                pipe.stream(a, max(a, 0), max(very * good, 0))  # for worse, there is the other unit
                 pipe.flap(a > 0)
             axes.text(left, y, phrase, ha="left", va="center", fontsize=9.5, color=ink())
 
 
 # Groups -------------------------------------------------------------------------------------------
 
-COLORS = tuple(f"C{n}" for n in range(9))
+COLORS = tuple(f"C{n}" for n in range(3))
 WORDS = glossed(("我", "有", "一", "个"), " ")
 
 
@@ -101,18 +101,19 @@ def heads(axes: Axes, left: float, top: float, wide: float, kept: int, reads: Ca
     half = min(0.135, 0.36 * spread)  # of a column's width
     for h in range(queries):
         x, g = left + pitch * (h + 0.5), reads(h)
-        color = COLORS[g]
+        color = muted() if kept == queries else COLORS[g]
         to = left + spread * (g + 0.5)
         axes.plot((x, to), (top - radius, top - 0.86), color=color, linewidth=1.3, zorder=1)
         axes.add_patch(Circle((x, top), radius, facecolor=paper(), edgecolor=color, linewidth=1.6, zorder=3))
         axes.text(x, top - 0.012, str(h), ha="center", va="center", fontsize=60 * radius, color=ink(), zorder=4)
     for g in range(kept):
+        color = muted() if kept == queries else COLORS[g]
         x = left + spread * (g + 0.5)
         for word in range(words):
             at = (x - half, top - 0.86 - 0.2 * (word + 1))
-            axes.add_patch(Rectangle(at, 2 * half, 0.2, facecolor=COLORS[g], alpha=0.45, edgecolor="none", zorder=2))
+            axes.add_patch(Rectangle(at, 2 * half, 0.2, facecolor=color, alpha=0.45, edgecolor="none", zorder=2))
             axes.add_patch(Rectangle(at, 2 * half, 0.2, facecolor="none", edgecolor=paper(), linewidth=1.0, zorder=3))
-        axes.add_patch(Rectangle((x - half, top - 0.86 - 0.2 * words), 2 * half, 0.2 * words, facecolor="none", edgecolor=COLORS[g],
+        axes.add_patch(Rectangle((x - half, top - 0.86 - 0.2 * words), 2 * half, 0.2 * words, facecolor="none", edgecolor=color,
                                  linewidth=1.3, zorder=4))
 
 
