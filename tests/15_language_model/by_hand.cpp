@@ -9,7 +9,7 @@ using namespace abh;
 
 namespace {
 
-constexpr double round_off = 1e-6;                 // of single precision, for numbers around 1
+constexpr double tolerance = 1e-6;                 // of single precision, for numbers around 1
 const Real opened = 1 / (1 + std::exp(-Real(1)));  // swish(1)
 
 /// One hidden unit: its gate reads the first number of a row, and what it says is the second.
@@ -29,7 +29,7 @@ TEST_CASE("one number opens a gate, and another number passes") {
     // good, bad, very good, very bad, superb
     const Tensor x({1, 5, 2}, {0, 1, 0, -1, 1, 1, 1, -1, 0, 3});
     CHECK(max_difference(network.forward(x),
-                         Tensor({1, 5, 2}, {0, 0, 0, 0, opened, 0, -opened, 0, 0, 0})) < round_off);
+                         Tensor({1, 5, 2}, {0, 0, 0, 0, opened, 0, -opened, 0, 0, 0})) < tolerance);
 }
 
 TEST_CASE("the worked gradient of a gated unit is what backward computes") {
@@ -38,12 +38,12 @@ TEST_CASE("the worked gradient of a gated unit is what backward computes") {
     network.forward(Tensor({1, 1, 2}, {1, -1}), &cache);  // very bad
     const Real slope = opened + opened * (1 - opened);
     const Tensor dx = network.backward(Tensor({1, 1, 2}, {2, 0}), cache);
-    CHECK(max_difference(dx, Tensor({1, 1, 2}, {-2 * slope, 2 * opened})) < round_off);
+    CHECK(max_difference(dx, Tensor({1, 1, 2}, {-2 * slope, 2 * opened})) < tolerance);
     CHECK(max_difference(network.gate.weight.grad(), Tensor({1, 2}, {-2 * slope, 2 * slope})) <
-          round_off);
+          tolerance);
     CHECK(max_difference(network.up.weight.grad(), Tensor({1, 2}, {2 * opened, -2 * opened})) <
-          round_off);
-    CHECK(max_difference(network.down.weight.grad(), Tensor({2, 1}, {-2 * opened, 0})) < round_off);
+          tolerance);
+    CHECK(max_difference(network.down.weight.grad(), Tensor({2, 1}, {-2 * opened, 0})) < tolerance);
 }
 
 TEST_CASE("a shut gate learns, and what it holds back does not") {
@@ -51,7 +51,7 @@ TEST_CASE("a shut gate learns, and what it holds back does not") {
     GatedFeedForward::Cache cache;
     network.forward(Tensor({1, 1, 2}, {0, 3}), &cache);  // superb
     const Tensor dx = network.backward(Tensor({1, 1, 2}, {1, 0}), cache);
-    CHECK(max_difference(dx, Tensor({1, 1, 2}, {Real(1.5), 0})) < round_off);
+    CHECK(max_difference(dx, Tensor({1, 1, 2}, {Real(1.5), 0})) < tolerance);
 }
 
 TEST_CASE("query heads read the head of their group, in blocks") {
