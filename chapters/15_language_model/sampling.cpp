@@ -42,7 +42,7 @@ std::vector<double> sampling_probabilities(const Tensor& logits, const SamplingO
     std::vector<std::size_t> order = likeliest_first(z);
     // top-k: the other words keep probability 0
     if (top_k > 0 && top_k < order.size()) order.resize(top_k);
-    // temperature, and softmax but for the division
+    // the exponentials of softmax at this temperature; the division comes last
     const Real largest = z[order[0]];
     double sum = 0, kept = 0;
     for (const std::size_t j : order) {
