@@ -21,6 +21,17 @@ Vocabulary line_vocabulary(const Corpus& corpus) {
             if (word != start_word) words.add(word);
     return words;
 }
+// [ask]
+/// For each word of a line but the last: what its row reads, and what it must say.
+static void ask(const std::vector<std::string>& line, const Vocabulary& words, bool counts,
+                std::span<std::int32_t> reads, std::span<std::int32_t> targets) {
+    for (std::size_t t = 0; t + 1 < line.size(); ++t) {
+        const std::string &word = line[t], &next = line[t + 1];
+        if (word == arrow_word) counts = true;
+        reads[t] = words.id(word);
+        if (counts) targets[t] = words.id(next);
+    }
+}
 // [batch]
 LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair> pairs,
                           std::span<const Index> numbers, Counted counted) {
@@ -31,25 +42,16 @@ LineBatch make_line_batch(const Vocabulary& words, std::span<const SentencePair>
         lines.push_back(line_of(pairs[static_cast<std::size_t>(n)]));
         longest = std::max(longest, lines.back().size());
     }
-    const Shape shape{std::ssize(lines), static_cast<Index>(longest) - 1};
-    Ids read = Ids::zeros(shape), targets = Ids::zeros(shape);
+    const std::size_t length = longest - 1;
+    const Shape shape{std::ssize(lines), static_cast<Index>(length)};
+    Ids reads = Ids::zeros(shape), targets = Ids::zeros(shape);
+    for (std::size_t b = 0; b < lines.size(); ++b)
+        ask(lines[b], words, counted == Counted::all, reads.values().subspan(b * length, length),
+            targets.values().subspan(b * length, length));
     LineBatch batch;
-    for (std::size_t b = 0; b < lines.size(); ++b) {
-        bool counts = counted == Counted::all;
-        for (std::size_t t = 0; t + 1 < lines[b].size(); ++t) {
-            const std::string &word = lines[b][t], &next = lines[b][t + 1];
-            const auto row = static_cast<Index>(b), place = static_cast<Index>(t);
-            auto &reads = read(row, place), &target = targets(row, place);
-            // [batch: one word]
-            if (word == arrow_word) counts = true;
-            reads = words.id(word);
-            if (counts) target = words.id(next);
-            // [batch: end]
-            batch.n_targets += counts;
-        }
-    }
-    batch.read = Sentences(read, leave_out_pads(read));
+    batch.read = Sentences(reads, leave_out_pads(reads));
     batch.targets = pack(targets, batch.read.packing);
+    for (const std::int32_t id : targets.values()) batch.n_targets += id != 0;
     return batch;
 }
 
