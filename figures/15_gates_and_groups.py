@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
-from style import Axes, Data, Figure, blackboard, figure, glossed, ink, muted, narrow, paper
+from numpy.typing import NDArray
+from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper
+
+Line = NDArray[np.float64]
 
 PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("superb", 0, 3))  # with x = (very, how good)
 
@@ -85,6 +88,36 @@ def valve(data: Data, fig: Figure) -> None:
                 pipe.stream(a, max(a, 0), max(very * good, 0))  # for worse, there is the other unit
                 pipe.flap(a > 0)
             axes.text(left, y, phrase, ha="left", va="center", fontsize=9.5, color=ink())
+
+
+@figure("fan", width=7.6, height=3.1, narrow=(3.7, 6.4))
+def fan(data: Data, fig: Figure) -> None:
+    """What very adds to each word: units that add shift the line, a gate turns it."""
+    words = np.linspace(-1.6, 5.6, 145)
+    tries: tuple[tuple[str, Callable[[float, Line], Line]], ...] = (
+        ("two units: the line shifts", lambda very, word: np.maximum(3 * very + word - 3, 0) - np.maximum(3 * very - word - 3, 0)),
+        ("a gate: the line turns", lambda very, word: swish(very) * word / swish(1)),
+    )
+    for axes, (title, says) in zip(panels(fig, 2, sharex=True, sharey=True), tries, strict=True):
+        axes.set_title(title, fontsize=10.5)
+        for name, very, color, dashes in (("very", 1.0, "C2", "-"), ("rather", 0.5, "C5", "--"), ("alone", 0.0, ink(), "-")):
+            axes.plot(words, says(very, words), dashes, color=color, linewidth=1.8)
+            axes.text(5.75, says(very, words)[-1], name, color=color, va="center", fontsize=9)
+        for word, said in ((3, "superb"), (5, "divine")):
+            low, high = (float(says(very, np.array(word))) for very in (0, 1))
+            arrow(axes, (word, low), (word, high), ink(), 1.0)
+            axes.plot(word, low, "o", color=ink(), markersize=4.5)
+            axes.text(word + 0.1, low + 0.8 * (high - low), f"+{high - low:.0f}", va="center", fontsize=9.5, color=ink())
+            axes.text(word + 0.1, low - 0.18, said, ha="left" if low else "center", va="top", fontsize=9, color=ink())
+        rather = float(says(0.5, np.array(1)))
+        axes.plot(1, rather, "s", color="C5", markersize=5, zorder=5)
+        axes.text(1, -0.18, f"rather good: {rather:.2f}".replace("0.00", "0"), ha="center", va="top", fontsize=9, color="C5")
+        axes.set(xlabel="how good the word is, $x_2$", xlim=(-1.7, 6.9), ylim=(-1.7, 5.8))
+        axes.set_xticks((-1, 0, 1, 3, 5))
+        axes.set_yticks((-1, 0, 1, 3, 5))
+    fig.axes[0].set_ylabel("$y$")
+    if narrow():
+        fig.axes[1].set_ylabel("$y$")
 
 
 # Groups -------------------------------------------------------------------------------------------
