@@ -93,7 +93,7 @@ def valve(data: Data, fig: Figure) -> None:
 @figure("fan", width=7.6, height=3.1, narrow=(3.7, 6.4))
 def fan(data: Data, fig: Figure) -> None:
     """What very adds to each word: units that add shift the line, a gate turns it."""
-    words = np.linspace(-1.6, 5.6, 145)
+    words = np.linspace(-1.5, 5.6, 143)
     tries: tuple[tuple[str, Callable[[float, Line], Line]], ...] = (
         ("two units: the line shifts", lambda very, word: np.maximum(3 * very + word - 3, 0) - np.maximum(3 * very - word - 3, 0)),
         ("a gate: the line turns", lambda very, word: swish(very) * word / swish(1)),
@@ -111,7 +111,7 @@ def fan(data: Data, fig: Figure) -> None:
             axes.text(word + 0.1, low - 0.18, said, ha="left" if low else "center", va="top", fontsize=9, color=ink())
         rather = float(says(0.5, np.array(1)))
         axes.plot(1, rather, "s", color="C5", markersize=5, zorder=5)
-        axes.text(1, -0.18, f"rather good: {rather:.2f}".replace("0.00", "0"), ha="center", va="top", fontsize=9, color="C5")
+        axes.text(0.35, -0.18, f"rather good\n{signed(rather)}", va="top", fontsize=9, color="C5")
         axes.set(xlabel="how good the word is, $x_2$", xlim=(-1.7, 6.9), ylim=(-1.7, 5.8))
         axes.set_xticks((-1, 0, 1, 3, 5))
         axes.set_yticks((-1, 0, 1, 3, 5))
