@@ -92,7 +92,7 @@ def valve(data: Data, fig: Figure) -> None:
 
 @figure("fan", width=7.6, height=3.1, narrow=(3.7, 6.4))
 def fan(data: Data, fig: Figure) -> None:
-    """What very adds to each word: units that add shift the line, a gate turns it."""
+    """The difference that very makes for each word: units that add shift the line, a gate turns it."""
     words = np.linspace(-1.5, 5.6, 143)
     tries: tuple[tuple[str, Callable[[float, Line], Line]], ...] = (
         ("two units: the line shifts", lambda very, word: np.maximum(3 * very + word - 3, 0) - np.maximum(3 * very - word - 3, 0)),
