@@ -1,8 +1,7 @@
-// Once: the numbers by hand of the page on gates and groups.
+// Once: the numbers by hand of the pages on gates and groups and on the block.
 #include <cmath>
 
-#include "chapters/15_language_model/gated_feed_forward.hpp"
-#include "chapters/15_language_model/grouped_attention.hpp"
+#include "chapters/15_language_model/block.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -57,4 +56,23 @@ TEST_CASE("a shut gate learns, and what it holds back does not") {
 TEST_CASE("query heads read the head of their group, in blocks") {
     const Tensor x({1, 1, 3}, {0, 1, 2});  // three heads of width 1
     CHECK(same_bits(share_heads(x, 3, 9), Tensor({1, 1, 9}, {0, 0, 0, 1, 1, 1, 2, 2, 2})));
+}
+
+TEST_CASE("a branch reads the stream through a norm, and adds to the stream itself") {
+    Random random(1);
+    Block block({.attention = {.d_model = 2, .n_heads = 1, .n_kv_heads = 1, .rotary = {}},
+                 .d_ff = 2,
+                 .eps = 0},
+                random);
+    // of a row (a, b), attention makes (0, 6 a), and the network (5 b, 0)
+    block.attention.w_v.weight.assign(Tensor({2, 2}, {1, 0, 0, 1}));
+    block.attention.w_o.weight.assign(Tensor({2, 2}, {0, 0, 6, 0}));
+    FeedForward network(2, 2, false, random);
+    network.first.weight.assign(Tensor({2, 2}, {1, 0, 0, 1}));
+    network.second.weight.assign(Tensor({2, 2}, {0, 5, 0, 0}));
+    block.network = network;
+    const Tensor y = block.forward(Tensor({1, 1, 2}, {1, 1}));
+    CHECK(max_difference(y, Tensor({1, 1, 2}, {8, 7})) < 1e-5);
+    const Tensor second = block.forward(y);
+    CHECK(max_difference(second, Tensor({1, 1, 2}, {Real(14.07), Real(13.39)})) < 0.005);
 }
