@@ -204,7 +204,7 @@ def own_share(weights: np.ndarray) -> float:
     return float(np.mean([sum(weights[row, SOURCE.index(c)] for c in own) for row, own in rows]))
 
 
-@figure("looks", width=6.2, height=3.5, narrow=(3.7, 2.5))
+@figure("looks", width=6.2, height=3.65, narrow=(3.7, 2.65))
 def looks(data: Data, fig: Figure) -> None:
     """The head of the stack that gives a word's own characters most."""
     heads = [(layer, h) for layer in range(1, 6) for h in range(4)]
@@ -216,10 +216,13 @@ def looks(data: Data, fig: Figure) -> None:
         raise FigureError("the period or E looks elsewhere, and the page says where")
     if mean < 3 * 0.12:
         raise FigureError("all heads look at a word's characters little more than by chance, and the page says several times")
+    own, back = (np.mean([maps[at][ASKS, place] for at in heads]) for place in (SOURCE.index("好"), ASKS - 7))
+    if not (0.4 < own < 0.6 and back < 0.1):
+        raise FigureError("where good is said, the heads look seven places back, or less at its character than the page says")
     columns = [*glossed(SOURCE, staggered=True), *(word + "\n" * (i % 2) for i, word in enumerate(READ[ARROW:]))]
     axes = fig.subplots()
     heat(axes, weights, rows=SAID, columns=columns, low=0, high=1, top=True)
     axes.tick_params(labelsize=7 if narrow() else 8.5)
     axes.xaxis.set_label_position("bottom")
     axes.set_ylabel("must say")
-    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; all {len(heads)} heads: {mean:.2f}")
+    axes.set_xlabel(f"layer {layer}, head {head + 1}: {most:.2f}; all {len(heads)} heads: {mean:.2f}\nsaying good, all {len(heads)}: 好 {own:.2f}, {READ[ASKS - 7]} {back:.2f}")
