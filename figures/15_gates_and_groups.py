@@ -1,4 +1,4 @@
-"""Figures of chapter 15's page on gates and groups."""
+"""Figures of chapter 15's pages on gates and on groups."""
 
 from __future__ import annotations
 
@@ -12,10 +12,6 @@ from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, m
 Line = NDArray[np.float64]
 
 PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("superb", 0, 3))  # with x = (very, how good)
-
-
-def swish(a: float) -> float:
-    return a / (1 + float(np.exp(-a)))
 
 
 def signed(number: float) -> str:
@@ -69,7 +65,7 @@ def valve(data: Data, fig: Figure) -> None:
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
     panels = ((0.1, height), (0.1, height - 3.65)) if narrow() else ((0.1, height), (4.0, height))
-    heads = (("one number: a flap", "$x_1 + x_2 - 1$", "leaves"), ("two numbers: a valve", "$u = x_2$", "$\\mathrm{swish}(g)\\,u$"))
+    heads = (("one number: a flap", "$x_1 + x_2 - 1$", "leaves"), ("two numbers: a valve", "$u = x_2$", "$g\\,u$"))
     for which, ((left, top), (title, comes, leaves)) in enumerate(zip(panels, heads, strict=True)):
         x = left + 1.17
         axes.text(x + Pipe.LONG / 2, top - 0.08, title, ha="center", va="top", fontsize=10.5, color=ink())
@@ -81,7 +77,7 @@ def valve(data: Data, fig: Figure) -> None:
             y = top - 1.06 - 0.74 * row
             pipe = Pipe(axes, x, y)
             if which:
-                pipe.stream(good, swish(very) * good)
+                pipe.stream(good, very * good)
                 pipe.valve(very)
             else:
                 a = very + good - 1
@@ -92,11 +88,11 @@ def valve(data: Data, fig: Figure) -> None:
 
 @figure("fan", width=7.6, height=3.1, narrow=(3.7, 6.4))
 def fan(data: Data, fig: Figure) -> None:
-    """The difference that very makes for each word: units that add shift the line, a gate turns it."""
+    """The difference that very makes for each word: units that add shift the line, a product turns it."""
     words = np.linspace(-1.5, 5.6, 143)
     tries: tuple[tuple[str, Callable[[float, Line], Line]], ...] = (
         ("two units: the line shifts", lambda very, word: np.maximum(3 * very + word - 3, 0) - np.maximum(3 * very - word - 3, 0)),
-        ("a gate: the line turns", lambda very, word: swish(very) * word / swish(1)),
+        ("a product: the line turns", lambda very, word: very * word),
     )
     for axes, (title, says) in zip(panels(fig, 2, sharex=True, sharey=True), tries, strict=True):
         axes.set_title(title, fontsize=10.5)
@@ -150,23 +146,54 @@ def heads(axes: Axes, left: float, top: float, wide: float, kept: int, reads: Ca
                                  linewidth=1.3, zorder=4))
 
 
-@figure("groups", width=7.6, height=2.5, narrow=(3.7, 7.4))
-def groups(data: Data, fig: Figure) -> None:
-    """Nine query heads with nine, three and one head of keys and values, and what 2,048 words then take in SmolLM2-135M."""
+def sharing(axes: Axes, left: float, top: float, wide: float, kept: int, title: str) -> None:
+    """Nine query heads with some heads of keys and values, and what 2,048 words then take in SmolLM2-135M."""
+    axes.text(left + wide / 2, top - 0.06, title, ha="center", va="top", fontsize=10.5, color=ink())
+    heads(axes, left, top - 0.5, wide, kept, lambda h: h * kept // 9)
+    said = f"{kept} {'heads' if kept > 1 else 'head'} kept: {1000 * cache(kept):.1f} MB"
+    axes.text(left + wide / 2, top - 2.24, said, ha="center", va="top", fontsize=9, color=muted())
+    axes.text(left - 0.1, top - 0.51, "asks", ha="right", va="center", fontsize=8.5, color=muted())
+    for word, said in enumerate(WORDS):
+        axes.text(left - 0.14, top - 1.465 - 0.2 * word, said, ha="right", va="center", fontsize=8.5, color=muted())
+
+
+def cache(kept: int) -> float:
+    """Gigabytes of keys and values, 64 wide, in 30 layers, at two bytes, after 2,048 words."""
+    return 2 * kept * 64 * 30 * 2 * 2048 / 1e9
+
+
+def one_step(axes: Axes, left: float, top: float, kept: int) -> None:
+    """What one step reads for ten texts: the weights once, and ten caches."""
+    inch, high = 1.8, 0.42  # inches for a gigabyte
+    weights, long = 2 * 134_515_008 / 1e9, inch * cache(kept)
+    begin = left + inch * weights
+    axes.add_patch(Rectangle((left, top - high), inch * weights, high, facecolor="C6", alpha=0.7, edgecolor=paper()))
+    for text in range(10):
+        axes.add_patch(Rectangle((begin + text * long, top - high), long, high, facecolor="C0", alpha=0.55, edgecolor=paper()))
+    for x, side, said in ((left, "left", f"weights\n{weights:.3f} GB"),
+                          (begin + 10 * long, "right", f"ten caches\n{10 * cache(kept):.3f} GB")):
+        axes.text(x, top - high - 0.08, said, ha=side, va="top", fontsize=9, color=ink())
+
+
+@figure("own", width=7.6, height=2.5, narrow=(3.7, 4.2))
+def own(data: Data, fig: Figure) -> None:
+    """Each query head with keys and values of its own, and what that makes a step for ten texts read."""
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
-    for n, (kept, title) in enumerate(((9, "each its own"), (3, "three groups"), (1, "one for all"))):
-        left, top = (0.85, height - 2.46 * n) if narrow() else (0.75 + 2.31 * n, height)
-        wide = 2.7 if narrow() else 2.15
-        axes.text(left + wide / 2, top - 0.06, title, ha="center", va="top", fontsize=10.5, color=ink())
-        heads(axes, left, top - 0.5, wide, kept, lambda h, kept=kept: h * kept // 9)
-        megabytes = 2 * kept * 64 * 30 * 2 * 2048 / 1e6  # keys and values, 64 wide, in 30 layers, at two bytes
-        said = f"{kept} {'heads' if kept > 1 else 'head'} kept: {megabytes:.1f} MB"
-        axes.text(left + wide / 2, top - 2.24, said, ha="center", va="top", fontsize=9, color=muted())
-        if narrow() or n == 0:
-            axes.text(left - 0.1, top - 0.51, "asks", ha="right", va="center", fontsize=8.5, color=muted())
-            for word, said in enumerate(WORDS):
-                axes.text(left - 0.14, top - 1.465 - 0.2 * word, said, ha="right", va="center", fontsize=8.5, color=muted())
+    sharing(axes, 0.85, height, 2.5, 9, "each its own")
+    left, top = (0.35, 1.1) if narrow() else (4.2, height - 0.95)
+    axes.text(left, top + 0.42, "one step for ten texts reads", ha="left", va="bottom", fontsize=10.5, color=ink())
+    one_step(axes, left, top, 9)
+
+
+@figure("groups", width=7.6, height=2.5, narrow=(3.7, 5.0))
+def groups(data: Data, fig: Figure) -> None:
+    """One head of keys and values for all query heads, and one for each three."""
+    axes = blackboard(fig)
+    height = fig.get_size_inches()[1]
+    for n, (kept, title) in enumerate(((1, "one for all"), (3, "three groups"))):
+        left, top = (0.85, height - 2.5 * n) if narrow() else (0.95 + 3.7 * n, height)
+        sharing(axes, left, top, 2.5, kept, title)
 
 
 @figure("dealt", width=5.6, height=2.1, narrow=(3.7, 4.2))
