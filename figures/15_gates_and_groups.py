@@ -182,7 +182,7 @@ def own(data: Data, fig: Figure) -> None:
     height = fig.get_size_inches()[1]
     sharing(axes, 0.85, height, 2.5, 9, "each its own")
     left, top = (0.35, 1.1) if narrow() else (4.2, height - 0.95)
-    axes.text(left, top + 0.42, "one step for ten texts reads", ha="left", va="bottom", fontsize=10.5, color=ink())
+    axes.text(left, top + 0.14, "one step for ten texts reads", ha="left", va="bottom", fontsize=10.5, color=ink())
     one_step(axes, left, top, 9)
 
 
