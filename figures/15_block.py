@@ -191,17 +191,17 @@ def cells(axes: Axes, left: float, top: float, rows: int, columns: int, side: fl
                                      linewidth=60 * side * 0.12))
 
 
-@figure("small", width=7.6, height=1.2, narrow=(3.7, 2.5))
+@figure("small", width=7.6, height=1.35, narrow=(3.7, 2.7))
 def small_block(data: Data, fig: Figure) -> None:
     """All weights of a block 4 wide, a cell for each."""
     axes = blackboard(fig)
     height, side = fig.get_size_inches()[1], 0.13
     parts = (("norm", 1, 4, "C2"), ("q_proj", 4, 4, "C0"), ("k_proj", 2, 4, "C0"), ("v_proj", 2, 4, "C0"), ("o_proj", 4, 4, "C0"),
-             ("norm", 1, 4, "C2"), ("gate_proj", 3, 4, "C1"), ("up_proj", 3, 4, "C1"), ("down_proj", 4, 3, "C1"))
+             ("norm", 1, 4, "C2"), ("gate_proj", 6, 4, "C1"), ("up_proj", 6, 4, "C1"), ("down_proj", 4, 6, "C1"))
     for n, (name, rows, columns, color) in enumerate(parts):
         second = narrow() and n > 4
         middle = 0.37 + 0.74 * n if narrow() and not second else 0.46 + 0.92 * (n - 5) if second else 0.45 + 0.84 * n
-        low = height - 0.6 - (1.3 if second else 0)  # of the matrix
+        low = height - (0.6 if narrow() else 0.85) - (1.5 if second else 0)  # of the matrix
         cells(axes, middle - side * columns / 2, low + side * rows, rows, columns, side, color)
         axes.text(middle, low - 0.14, name, ha="center", va="center", color=ink(), **NAME)
         axes.text(middle, low - 0.36, str(rows * columns), ha="center", va="center", fontsize=9.5, color=ink())
