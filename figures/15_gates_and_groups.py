@@ -11,7 +11,7 @@ from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, m
 
 Line = NDArray[np.float64]
 
-PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("superb", 0, 3))  # with x = (very, how good)
+PHRASES = (("good", 0, 1), ("very good", 1, 1), ("very bad", 1, -1), ("lovely", 0, 3))  # with x = (very, how good)
 
 
 def signed(number: float) -> str:
@@ -99,7 +99,7 @@ def fan(data: Data, fig: Figure) -> None:
         for name, very, color, dashes in (("very", 1.0, "C2", "-"), ("rather", 0.5, "C5", "--"), ("alone", 0.0, ink(), "-")):
             axes.plot(words, says(very, words), dashes, color=color, linewidth=1.8)
             axes.text(5.75, says(very, words)[-1], name, color=color, va="center", fontsize=9)
-        for word, said in ((3, "superb"), (5, "divine")):
+        for word, said in ((3, "lovely"), (5, "precious")):
             low, high = (float(says(very, np.array(word))) for very in (0, 1))
             arrow(axes, (word, low), (word, high), ink(), 1.0)
             axes.plot(word, low, "o", color=ink(), markersize=4.5)
@@ -162,17 +162,18 @@ def cache(kept: int) -> float:
     return 2 * kept * 64 * 30 * 2 * 2048 / 1e9
 
 
-def one_step(axes: Axes, left: float, top: float, kept: int) -> None:
-    """What one step reads for ten texts: the weights once, and ten caches."""
-    inch, high = 1.8, 0.42  # inches for a gigabyte
-    weights, long = 2 * 134_515_008 / 1e9, inch * cache(kept)
-    begin = left + inch * weights
-    axes.add_patch(Rectangle((left, top - high), inch * weights, high, facecolor="C6", alpha=0.7, edgecolor=paper()))
+def weights(kept: int) -> float:
+    """Gigabytes of the weights; each head of keys and values more or less than the model's three has 576 columns."""
+    return 2 * (134_515_008 + 30 * (kept - 3) * 2 * 64 * 576) / 1e9
+
+
+def one_step(axes: Axes, left: float, top: float, kept: int, inch: float, high: float) -> float:
+    """What one step reads for ten texts: the weights once, and ten caches, `inch` long for each gigabyte. Returns where it ends."""
+    begin, long = left + inch * weights(kept), inch * cache(kept)
+    axes.add_patch(Rectangle((left, top - high), begin - left, high, facecolor="C6", alpha=0.7, edgecolor=paper()))
     for text in range(10):
         axes.add_patch(Rectangle((begin + text * long, top - high), long, high, facecolor="C0", alpha=0.55, edgecolor=paper()))
-    for x, side, said in ((left, "left", f"weights\n{weights:.3f} GB"),
-                          (begin + 10 * long, "right", f"ten caches\n{10 * cache(kept):.3f} GB")):
-        axes.text(x, top - high - 0.08, said, ha=side, va="top", fontsize=9, color=ink())
+    return begin + 10 * long
 
 
 @figure("own", width=7.6, height=2.5, narrow=(3.7, 4.2))
@@ -183,17 +184,27 @@ def own(data: Data, fig: Figure) -> None:
     sharing(axes, 0.85, height, 2.5, 9, "each its own")
     left, top = (0.35, 1.1) if narrow() else (4.2, height - 0.95)
     axes.text(left, top + 0.14, "one step for ten texts reads", ha="left", va="bottom", fontsize=10.5, color=ink())
-    one_step(axes, left, top, 9)
+    end = one_step(axes, left, top, 9, 1.75, 0.42)
+    for x, side, said in ((left, "left", f"weights\n{weights(9):.3f} GB"), (end, "right", f"ten caches\n{10 * cache(9):.3f} GB")):
+        axes.text(x, top - 0.5, said, ha=side, va="top", fontsize=9, color=ink())
 
 
-@figure("groups", width=7.6, height=2.5, narrow=(3.7, 5.0))
+@figure("groups", width=7.6, height=3.9, narrow=(3.7, 6.4))
 def groups(data: Data, fig: Figure) -> None:
-    """One head of keys and values for all query heads, and one for each three."""
+    """One head of keys and values for all query heads, one for each three, and what a step reads with nine, three and one."""
     axes = blackboard(fig)
     height = fig.get_size_inches()[1]
     for n, (kept, title) in enumerate(((1, "one for all"), (3, "three groups"))):
         left, top = (0.85, height - 2.5 * n) if narrow() else (0.95 + 3.7 * n, height)
         sharing(axes, left, top, 2.5, kept, title)
+    left, top, inch = (0.85, 0.95, 1.25) if narrow() else (0.95, 0.95, 2.9)
+    axes.text(left, top + 0.1, "one step reads: weights, ten caches" if narrow() else "one step for ten texts reads: the weights and ten caches",
+              ha="left", va="bottom", fontsize=9.5, color=ink())
+    for row, kept in enumerate((9, 3, 1)):
+        y = top - 0.32 * row
+        end = one_step(axes, left, y, kept, inch, 0.24)
+        axes.text(left - 0.1, y - 0.125, f"{kept} heads" if kept > 1 else "1 head", ha="right", va="center", fontsize=9, color=ink())
+        axes.text(end + 0.07, y - 0.125, f"{weights(kept) + 10 * cache(kept):.2f} GB", ha="left", va="center", fontsize=9, color=ink())
 
 
 @figure("dealt", width=5.6, height=2.1, narrow=(3.7, 4.2))

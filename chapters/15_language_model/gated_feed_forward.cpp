@@ -25,7 +25,7 @@ SwishGateGradients swish_gate_backward(const Tensor& da, const SwishGateCache& c
     const ScopedWay scoped(cache.way);
     return Ways{"swish gate", plain::swish_gate_backward, fast::swish_gate_backward}(da, cache);
 }
-// [product]
+// [times]
 namespace {
 
 /// a * b, element by element.
@@ -36,7 +36,7 @@ Tensor times(const Tensor& a, const Tensor& b) {
 }
 
 }  // namespace
-
+// [product]
 Tensor plain::swish_gate(const Tensor& g, const Tensor& u, SwishGateCache*) {
     return times(swish(g), u);
 }

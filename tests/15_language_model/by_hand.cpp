@@ -25,7 +25,7 @@ GatedFeedForward unit() {
 
 TEST_CASE("one number opens a gate, and another number passes") {
     const GatedFeedForward network = unit();
-    // good, bad, very good, very bad, superb
+    // good, bad, very good, very bad, lovely
     const Tensor x({1, 5, 2}, {0, 1, 0, -1, 1, 1, 1, -1, 0, 3});
     CHECK(max_difference(network.forward(x),
                          Tensor({1, 5, 2}, {0, 0, 0, 0, opened, 0, -opened, 0, 0, 0})) < tolerance);
@@ -48,7 +48,7 @@ TEST_CASE("the worked gradient of a gated unit is what backward computes") {
 TEST_CASE("a shut gate learns, and what it holds back does not") {
     GatedFeedForward network = unit();
     GatedFeedForward::Cache cache;
-    network.forward(Tensor({1, 1, 2}, {0, 3}), &cache);  // superb
+    network.forward(Tensor({1, 1, 2}, {0, 3}), &cache);  // lovely
     const Tensor dx = network.backward(Tensor({1, 1, 2}, {1, 0}), cache);
     CHECK(max_difference(dx, Tensor({1, 1, 2}, {Real(1.5), 0})) < tolerance);
 }
