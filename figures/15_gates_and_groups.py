@@ -172,7 +172,8 @@ def one_step(axes: Axes, left: float, top: float, kept: int, inch: float, high: 
     begin, long = left + inch * weights(kept), inch * cache(kept)
     axes.add_patch(Rectangle((left, top - high), begin - left, high, facecolor="C6", alpha=0.7, edgecolor=paper()))
     for text in range(10):
-        axes.add_patch(Rectangle((begin + text * long, top - high), long, high, facecolor="C0", alpha=0.55, edgecolor=paper()))
+        axes.add_patch(Rectangle((begin + text * long, top - high), long, high, facecolor="C0", alpha=0.55, edgecolor=paper(),
+                                  linewidth=min(1.0, 12 * long)))
     return begin + 10 * long
 
 
