@@ -23,6 +23,7 @@
 #include "chapters/15_language_model/language_model.hpp"
 #include "chapters/15_language_model/training.hpp"
 #include "lib/fast/product.hpp"
+#include "lib/precision.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -230,10 +231,15 @@ int main(int argc, char** argv) {
     program.options().add("work", name,
                           "toy_step, base_step, small_step, llama_step, toy_decode, base_decode, "
                           "small_decode, product, attention, attention_causal, floors");
+    std::string bits = "float";
+    program.options().add("--precision", bits, "of products: float, bf16 or int8");
     program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
         if (name == "floors") return print_floors();
+        set_precision(bits == "bf16"   ? Precision::bf16
+                      : bits == "int8" ? Precision::int8
+                                       : Precision::single);
         const Work work = make_work(name, sentences, words);
         work();
         std::cout << "ready " << built_with() << std::endl;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "lib/eigen.hpp"
+#include "lib/precision.hpp"
 
 namespace abh {
 namespace plain {
@@ -52,6 +53,8 @@ void Linear::collect(Parameters& list, const std::string& name) {
 Tensor Linear::forward(const Tensor& x, Cache* cache) const {
     require(x.rank() >= 1 && x.dim(-1) == d_in(), "linear: x has shape {}, expected [..., {}]",
             x.shape(), d_in());
+    require(!cache || precision() != Precision::int8,
+            "linear: products in 8 bits have no backward, so nothing can be trained in them");
     if (cache) *cache = {way(), x};
     return Ways{"linear", plain::linear, fast::linear, cuda::linear}(x, *this);
 }

@@ -40,6 +40,7 @@ void* Storage::fetch_to_host(bool write) {
 }
 
 void* Storage::device(bool write) {
+    if (write) keep(nullptr);
     const std::lock_guard lock(moving);
     never_on_device_.store(false, std::memory_order_relaxed);
     if (!device_.data) device_ = memory::take_on_device(bytes_);
@@ -50,6 +51,17 @@ void* Storage::device(bool write) {
     }
     at_ = write || at_ == nowhere ? on_device : at_ | on_device;
     return device_.data;
+}
+// [storage: kept]
+std::shared_ptr<Storage::Kept> Storage::kept() const {
+    const std::lock_guard lock(moving);
+    return kept_;
+}
+
+void Storage::keep(std::shared_ptr<Kept> computed) {
+    const std::lock_guard lock(moving);
+    kept_.swap(computed);
+    has_kept_.store(kept_ != nullptr, std::memory_order_relaxed);
 }
 // [storage: copy and transfers]
 bool Storage::is_on_device() const {

@@ -40,11 +40,23 @@ public:
     Storage& operator=(const Storage&) = delete;
 
     /// The elements in the processor's memory, for reading or, with `write`, for writing too.
-    void* host(bool write) { return on_host_only() ? host_.data : fetch_to_host(write); }
+    void* host(bool write) {
+        if (write && has_kept_.load(std::memory_order_relaxed)) keep(nullptr);
+        return on_host_only() ? host_.data : fetch_to_host(write);
+    }
     /// The elements in the device's memory.
     void* device(bool write);
     /// Fills this with bytes of `other` from byte `first` on, in the memory that `other` is in.
     void copy(Storage& other, std::size_t first);
+    // [storage: kept]
+    /// Something computed from the elements, such as the same numbers in fewer bits.
+    struct Kept {
+        virtual ~Kept() = default;
+    };
+    /// What was last given to `keep`; null if the elements have been written since then.
+    std::shared_ptr<Kept> kept() const;
+    void keep(std::shared_ptr<Kept> computed);
+    std::size_t bytes() const { return bytes_; }
 
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
@@ -57,6 +69,8 @@ private:
     std::atomic<bool> never_on_device_ = false;  ///< if so, only `host_` exists, and needs no lock
     std::size_t bytes_;
     memory::Block host_, device_;  ///< each of `bytes_` or more
+    std::atomic<bool> has_kept_ = false;
+    std::shared_ptr<Kept> kept_;
 };
 // [storage: make]
 /// A storage whose handle, too, is in memory that is reused.

@@ -154,6 +154,10 @@ public:
     /// Whether another tensor shares this one's storage, even if they have no element in common.
     bool shared() const { return storage_.use_count() > 1; }
 
+    /// The storage, or null, and the position of the first element in it.
+    const std::shared_ptr<Storage>& storage() const { return storage_; }
+    Index first() const { return first_; }
+
     /// The elements in the processor's memory; if the device wrote last, they are fetched first.
     T* data() { return storage_ ? static_cast<T*>(storage_->host(true)) + first_ : nullptr; }
     const T* data() const {

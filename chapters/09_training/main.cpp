@@ -119,6 +119,8 @@ int main(int argc, char** argv) {
     options.add("--checkpoint", checkpoint, "file to write (default: checkpoints/...)");
     options.flag("--no-checkpoint", no_checkpoint, "write no checkpoint").excludes("--checkpoint");
 
+    program.add_precision();
+
     TrainingOptions given;
     std::vector<std::function<void(TrainingOptions&)>> changes;
     const auto option = [&](const char* name, auto field, const char* meaning) {
@@ -141,6 +143,7 @@ int main(int argc, char** argv) {
     // [program: body]
     return program.run(argc, argv, [&] {
         Results& results = program.results();
+        program.use_precision();
         if (systems.chosen())
             return show_systems(on_cuda() ? "cuda" : "cpu", program.seed(), results);
         if (first.chosen()) return show_first_training(program.seed(), results);

@@ -73,7 +73,7 @@ private:
     std::filesystem::path model_;
     LineOptions options_;
     Index n_best_ = 0;
-    std::string stop_ = "usual";
+    std::string stop_ = "usual", bits_ = "32";
 };
 
 }  // namespace abh

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     const Options search =
         options.command("search", "show beam search by hand, on models of three words");
     TrainCommand train(options);
+    program.add_precision();
     TranslateCommand translate(options);
     return program.run(argc, argv, [&] {
         Results& results = program.results();
@@ -20,6 +21,7 @@ int main(int argc, char** argv) {
         if (score.chosen()) return score.run(results, program.seed());
         if (search.chosen()) return show_search(results, program.seed());
         if (translate.chosen()) return translate.run(results, program.seed());
+        program.use_precision();
         train.run(results, program.seed());
     });
 }

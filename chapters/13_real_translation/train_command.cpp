@@ -6,6 +6,7 @@
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "lib/io/text.hpp"
+#include "lib/precision.hpp"
 #include "lib/way.hpp"
 
 namespace abh {
@@ -203,7 +204,7 @@ json origin(const TrainOptions& o, const TransformerOptions& model, std::uint64_
                      {"test", fingerprint(text.test)}}},
                    {"way", to_string(way())}};
     if (team.shards() > 1) values["training"]["shards"] = team.shards();
-    if (team.bfloat16()) values["training"]["bfloat16"] = true;
+    if (precision() != Precision::single) values["training"]["precision"] = to_string(precision());
     return values;
 }
 

@@ -6,6 +6,7 @@
 #include "chapters/13_real_translation/marian/marian.hpp"
 #include "lib/io/text.hpp"
 #include "lib/io/unicode.hpp"
+#include "lib/precision.hpp"
 
 namespace abh {
 // [translator]
@@ -60,6 +61,8 @@ TranslateCommand::TranslateCommand(Options& parent)
         .one_of({"full", "proven", "usual"});
     command_.add("--max-words", options_.beam.max_words, "most pieces in a translation")
         .range(1, 100000);
+    command_.add("--bits", bits_, "of the operands of products: 32, 16 (bf16) or 8")
+        .one_of({"32", "16", "8"});
     command_.add("--max-more", options_.beam.max_more, "most pieces more than the source has")
         .range(0, 100000);
 }
@@ -97,6 +100,10 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
         model_.empty() ? default_translator(seed) : load_translator(model_);
     for (const std::string& remark : translator.remarks) fmt::print(stderr, "{}\n", remark);
     fill_in(translator.search);
+    if (bits_ == "8") set_precision(Precision::int8);
+    if (bits_ == "16")
+        if (const std::string said = choose_precision("bf16"); !said.empty())
+            fmt::print(stderr, "{}\n", said);
     require(n_best_ <= options_.beam.beam, "--n-best {} is more than --beam {} keeps", n_best_,
             options_.beam.beam);
     options_.n_best_list = n_best_ > 0;

@@ -13,6 +13,7 @@
 #include "chapters/14_on_many_machines/ranks/local.hpp"
 #include "chapters/14_on_many_machines/ranks/mpi.hpp"
 #include "chapters/14_on_many_machines/ring.hpp"
+#include "lib/precision.hpp"
 #include "lib/program/program.hpp"
 
 using namespace abh;
@@ -117,9 +118,7 @@ int main(int argc, char** argv) {
         .range(1, 64);
     options.add("--shards", shards, "parts of a batch; results depend on this, not on --ranks")
         .range(1, 1024);
-    bool bfloat16 = false;
-    options.flag("--bfloat16", bfloat16,
-                 "send gradients rounded to half the bytes; results then depend on --ranks");
+    program.add_precision();
     const Options hand = options.command("hand", "a ring all-reduce of a few numbers");
     const Options bytes = options.command("bytes", "how much ranks send, counted and by formula");
     const Options links =
@@ -150,8 +149,10 @@ int main(int argc, char** argv) {
             quiet.emplace(ranks.rank());
             program.keep_nothing();
         }
-        const RanksTeam team(ranks, shards, bfloat16);
-        team.require_same(fmt::format(R"({{"way": "{}"}})", to_string(way())));
+        program.use_precision();
+        const RanksTeam team(ranks, shards);
+        team.require_same(fmt::format(R"({{"way": "{}", "precision": "{}"}})", to_string(way()),
+                                      to_string(precision())));
         if (links.chosen()) return show_links(ranks, program.results());
         if (step.chosen())
             return show_step(ranks, shards, steps, program.seed(), program.results());
@@ -159,9 +160,9 @@ int main(int argc, char** argv) {
         fmt::print("{}, {} shards\n",
                    ranks.size() == 1 ? "one process" : fmt::format("{} processes", ranks.size()),
                    shards);
-        if (bfloat16)
+        if (precision() == Precision::bf16)
             fmt::print(
-                "gradients are sent in bfloat16: results differ from those without it, and depend "
+                "gradients are sent in bf16: results differ from those without it, and depend "
                 "on the number of processes\n");
         train.run(program.results(), program.seed(), team);
     });

@@ -1,9 +1,11 @@
 #include "lib/fast/linear.hpp"
 
 #include "lib/eigen.hpp"
+#include "lib/fast/fewer_bits.hpp"
 #include "lib/fast/gradient.hpp"
 #include "lib/fast/parallel.hpp"
 #include "lib/matmul.hpp"
+#include "lib/precision.hpp"
 
 namespace abh::fast {
 // [forward]
@@ -28,9 +30,11 @@ void add_bias(Tensor& y, const Tensor& bias, bool relu) {
 }  // namespace
 
 Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
+    const Shape shape = x.shape().with(-1, map.d_out());
+    if (precision() == Precision::int8) return linear_in_int8(flat(x), map, relu).reshape(shape);
     Tensor y = matmul(flat(x), map.weight.value, {.transpose_b = true});
     if (map.has_bias() || relu) add_bias(y, map.bias.value, relu);
-    return y.reshape(x.shape().with(-1, map.d_out()));
+    return y.reshape(shape);
 }
 
 Tensor linear(const Tensor& x, const Linear& map) {

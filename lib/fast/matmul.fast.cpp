@@ -3,8 +3,9 @@
 #include <stdexcept>
 
 #include "lib/eigen.hpp"
+#include "lib/fast/fewer_bits.hpp"
 #include "lib/fast/parallel.hpp"
-#include "lib/fast/product.hpp"
+#include "lib/precision.hpp"
 
 #if defined(ABH_ONEDNN_ALWAYS) || defined(__AVX512F__) || !defined(__FMA__)
 #define ABH_LIBRARY_IS_FASTER
@@ -114,7 +115,10 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
     const Index m = any.m, n = any.n, k = any.k;
     const Index batch = matrices(c.shape());
     if (batch == 1 && is_skinny(any)) return skinny_matmul(any.at(c.data(), a.data(), b.data()));
-    const Block block = block_of(any, batch);
+    const bool in_halves = precision() == Precision::bf16 && batch == 1 && is_worth_rounding(any);
+    const Half* const a16 = in_halves ? in_bf16(a) : nullptr;
+    const Half* const b16 = in_halves ? in_bf16(b) : nullptr;
+    const Block block = in_halves ? Block{part_of(m, threads(), 16), n} : block_of(any, batch);
     const Index by_rows = ceil_div(m, block.rows), by_columns = ceil_div(n, block.columns),
                 blocks = batch * by_rows * by_columns;
     const auto one = [&](Index i) {
@@ -124,7 +128,10 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
             any.at(c.data() + p * m * n, a.data() + p * m * k, b.data() + p * k * n);
         const Product part = whole.block(row, column, std::min(block.rows, m - row),
                                          std::min(block.columns, n - column));
-        is_large(any) ? large_product(part) : by_eigen(part);
+        if (in_halves)
+            onednn::multiply(part, a16 + (part.a.data - a.data()), b16 + (part.b.data - b.data()));
+        else
+            is_large(any) ? large_product(part) : by_eigen(part);
     };
     if (batch * m * n * k < 1 << 16)  // waking a thread would cost more than the product
         for (Index i = 0; i < blocks; ++i) one(i);

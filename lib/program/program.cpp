@@ -18,6 +18,7 @@
 #include "lib/device.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/text.hpp"
+#include "lib/precision.hpp"
 #include "lib/program/stopwatch.hpp"
 #include "lib/way.hpp"
 #ifdef __SSE2__
@@ -140,6 +141,19 @@ Program::Program(const std::string& description, std::string way)
                  "folder for results.json and arrays; without it, nothing is written");
     options_.add("--profile", trace_,
                  "print where the time goes, and write a trace for chrome://tracing to this file");
+}
+// [precision]
+void Program::add_precision() {
+    options_
+        .add("--precision", precision_,
+             "of the operands of products: float, bf16 (16 bits) or auto (whichever is faster)")
+        .one_of({"float", "bf16", "auto"});
+}
+
+void Program::use_precision() {
+    if (const std::string said = choose_precision(precision_); !said.empty())
+        fmt::print("{}\n", said);
+    results_.set_varying("precision", to_string(precision()));
 }
 // [denormals]
 namespace {

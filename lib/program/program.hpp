@@ -81,6 +81,10 @@ public:
     /// The options, to which a chapter adds its own.
     Options& options() { return options_; }
 
+    /// Adds `--precision`, which a program obeys by calling `use_precision`.
+    void add_precision();
+    void use_precision();
+
     /// Reads the command line, calls `body`, and writes the results. Returns the exit status: 0, or
     /// 1 after printing one line that says what was wrong.
     int run(int argc, char** argv, const std::function<void()>& body);
@@ -98,7 +102,7 @@ public:
 private:
     Options options_;
     std::uint64_t seed_ = 1;
-    std::string way_;
+    std::string way_, precision_ = "float";
     int threads_;
     bool tf32_ = false;
     std::filesystem::path out_, trace_;

@@ -43,8 +43,6 @@ public:
                                                const std::function<std::string(Index)>& f) const;
     /// How many parts a batch is cut into, each of which is computed by itself.
     virtual Index shards() const { return 1; }
-    /// Whether gradients are rounded to bfloat16 on their way between processes.
-    virtual bool bfloat16() const { return false; }
     /// @throws std::runtime_error naming the first difference if the processes' values differ
     /// @param values  a JSON object
     virtual void require_same(const std::string& values) const;

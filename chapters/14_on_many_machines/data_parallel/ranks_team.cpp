@@ -6,13 +6,15 @@
 #include "chapters/13_real_translation/practice/run_state.hpp"
 #include "chapters/14_on_many_machines/data_parallel/data_parallel.hpp"
 #include "lib/io/files.hpp"
+#include "lib/precision.hpp"
 
 namespace abh {
 // [steps]
 std::unique_ptr<TeamTrainer> RanksTeam::trainer(Transformer& model,
                                                 const TrainingOptions& options) const {
     return std::make_unique<DataParallel>(
-        model, options, ranks_, DataParallelOptions{.shards = shards_, .bfloat16 = bfloat16_});
+        model, options, ranks_,
+        DataParallelOptions{.shards = shards_, .bfloat16 = precision() == Precision::bf16});
 }
 // [agreed]
 double RanksTeam::agreed(double number) const {

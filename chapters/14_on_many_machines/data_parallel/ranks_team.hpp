@@ -9,12 +9,10 @@ namespace abh {
 class RanksTeam : public Team {
 public:
     /// @param ranks  must outlive this
-    RanksTeam(Ranks& ranks, Index shards, bool bfloat16 = false)
-        : ranks_(ranks), shards_(shards), bfloat16_(bfloat16) {}
+    RanksTeam(Ranks& ranks, Index shards) : ranks_(ranks), shards_(shards) {}
 
     bool first() const override { return ranks_.first(); }
     Index shards() const override { return shards_; }
-    bool bfloat16() const override { return bfloat16_; }
     double agreed(double number) const override;
     /// Rank r computes f(i) for each i with i mod `size` = r.
     std::vector<std::string> share_out(Index n,
@@ -26,7 +24,6 @@ public:
 private:
     Ranks& ranks_;
     Index shards_;
-    bool bfloat16_;
 };
 
 }  // namespace abh
