@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "chapters/09_training/loop/training.hpp"
+#include "chapters/12_where_the_time_goes/bits.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/operations.hpp"
 #include "chapters/12_where_the_time_goes/traps.hpp"
@@ -187,8 +188,10 @@ int main(int argc, char** argv) {
     Program program("Count what must be done, measure what is done, and compare");
     const Options steps =
         program.options().command("steps", "where the time of a training step goes, and no more");
+    const Options bits = program.options().command("bits", "products in 16 and in 8 bits");
     return program.run(argc, argv, [&] {
         Results& results = program.results();
+        if (bits.chosen()) return show_bits(program.seed(), results);
         const Limits limits = show_limits(results);
         if (!steps.chosen()) {
             show_floors(limits, results);
