@@ -12,6 +12,8 @@ int main(int argc, char** argv) {
     ScoreCommand score(options);
     const Options search =
         options.command("search", "show beam search by hand, on models of three words");
+    const Options bits =
+        options.command("bits", "score the translator in products of 32, 16 and 8 bits");
     TrainCommand train(options);
     program.add_precision();
     TranslateCommand translate(options);
@@ -20,6 +22,8 @@ int main(int argc, char** argv) {
         if (text.chosen()) return folder.empty() ? show_text(results) : write_text(folder);
         if (score.chosen()) return score.run(results, program.seed());
         if (search.chosen()) return show_search(results, program.seed());
+        if (bits.chosen())
+            return show_bits(default_translator(program.seed()), results, program.seed());
         if (translate.chosen()) return translate.run(results, program.seed());
         program.use_precision();
         train.run(results, program.seed());

@@ -67,9 +67,6 @@ TranslateCommand::TranslateCommand(Options& parent)
         .range(0, 100000);
 }
 // [default]
-namespace {
-
-/// The translator that ./book run 13 left, about which it says a line on the error output.
 LineTranslator default_translator(std::uint64_t seed) {
     const std::filesystem::path file = default_run_folder(seed) / RunFolder::model_name;
     require(std::filesystem::exists(file),
@@ -81,8 +78,6 @@ LineTranslator default_translator(std::uint64_t seed) {
                model.made.empty() ? "it does not say how it was made" : printable(model.made));
     return translator_of(std::move(model));
 }
-
-}  // namespace
 // [run]
 /// Takes from the model's files what no option says.
 void TranslateCommand::fill_in(const BeamOptions& theirs) {
