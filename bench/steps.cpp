@@ -232,17 +232,22 @@ int main(int argc, char** argv) {
                           "toy_step, base_step, small_step, llama_step, toy_decode, base_decode, "
                           "small_decode, product, attention, attention_causal, floors");
     std::string bits = "float";
-    program.options().add("--precision", bits, "of products: float, bf16 or int8");
+    program.options()
+        .add("--precision", bits, "of products: float, bf16 or int8")
+        .one_of({"float", "bf16", "int8"});
     program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
         if (name == "floors") return print_floors();
-        set_precision(bits == "bf16"   ? Precision::bf16
-                      : bits == "int8" ? Precision::int8
-                                       : Precision::single);
+        std::string without;  // instructions for bf16
+        if (bits == "int8")
+            set_precision(Precision::int8);
+        else
+            without = choose_precision(bits);
         const Work work = make_work(name, sentences, words);
         work();
-        std::cout << "ready " << built_with() << std::endl;
+        std::cout << "ready " << built_with() << (without.empty() ? "" : "; ") << without
+                  << std::endl;
         for (std::string line; std::getline(std::cin, line);)
             std::cout << milliseconds(work) << std::endl;
         rusage usage{};
