@@ -87,7 +87,8 @@ def run_all(options: argparse.Namespace, works: list[Work]) -> dict:
     say_what_is_missing(works, have, options.python)
     end = time.monotonic() + QUICK_SECONDS if options.quick else math.inf
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
-    found = {threads: find_floors(works, threads) for threads in options.threads}
+    floored = [w for w in works if w.precision == "float"]
+    found = {threads: find_floors(floored, threads) for threads in options.threads}
     entries = []
     for work in works:
         for threads in options.threads:
@@ -96,7 +97,7 @@ def run_all(options: argparse.Namespace, works: list[Work]) -> dict:
                 continue
             systems = systems_for(work, threads, options.python, have, options.quick)
             entry = run_work(work, threads, systems, rounds, end)
-            entries.append({**entry, "floor_ms": found[threads][1][work.name]})
+            entries.append({**entry, "floor_ms": found[threads][1].get(work.name)})
     return {
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "machine": describe_machine(),

@@ -1,4 +1,4 @@
-"""Greedy decoding by CTranslate2 in float32; bench.py starts it, and lets it take turns with ours.
+"""Greedy decoding by CTranslate2; bench.py starts it, and lets it take turns with ours.
 
     build/venv-bench/bin/python bench/ctranslate2_peer.py base_decode --threads 2
 
@@ -24,10 +24,11 @@ import ctranslate2
 SIZES = {"base_decode": (512, 2048, 8, 6), "small_decode": (256, 1024, 4, 3)}
 WORDS = 8000
 SPECIAL = ["<unk>", "<s>", "</s>"]
+TYPES = {"float": "float32", "int8": "int8"}
 VOCABULARY = SPECIAL + [f"word{i}" for i in range(WORDS - len(SPECIAL))]
 
 
-def write_model(folder: str, d_model: int, d_ff: int, n_heads: int, n_layers: int) -> None:
+def write_model(folder: str, kind: str, d_model: int, d_ff: int, heads: int, layers: int) -> None:
     import numpy as np
     from ctranslate2.specs import TransformerSpec
 
@@ -52,7 +53,7 @@ def write_model(folder: str, d_model: int, d_ff: int, n_heads: int, n_layers: in
         for part, width in zip(spec.linear, widths, strict=True):
             linear(part, d_model, width * d_model)
 
-    model = TransformerSpec.from_config((n_layers, n_layers), n_heads, pre_norm=False)
+    model = TransformerSpec.from_config((layers, layers), heads, pre_norm=False)
     for embeddings in (model.encoder.embeddings[0], model.decoder.embeddings):
         embeddings.weight = random.standard_normal((WORDS, d_model)).astype(np.float32)
     for layer in model.encoder.layer:
@@ -66,16 +67,17 @@ def write_model(folder: str, d_model: int, d_ff: int, n_heads: int, n_layers: in
     model.register_source_vocabulary(VOCABULARY)
     model.register_target_vocabulary(VOCABULARY)
     model.validate()
-    model.optimize()
+    model.optimize(quantization=kind)
     model.save(folder)
 
 
-def load(name: str, threads: int) -> ctranslate2.Translator:
+def load(name: str, precision: str, threads: int) -> ctranslate2.Translator:
     """Loads a model whose weights another process makes, so that its memory does not count."""
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, __file__, name, "--write", folder], check=True)
+        writing = ["--precision", precision, "--write", folder]
+        subprocess.run([sys.executable, __file__, name, *writing], check=True)
         return ctranslate2.Translator(
-            folder, device="cpu", compute_type="float32", inter_threads=1, intra_threads=threads
+            folder, compute_type=TYPES[precision], inter_threads=1, intra_threads=threads
         )
 
 
@@ -85,17 +87,18 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1, help="number of threads")
     parser.add_argument("--batch", type=int, default=32, help="sentences per batch")
     parser.add_argument("--length", type=int, default=24, help="words of source and of target")
+    parser.add_argument("--precision", choices=sorted(TYPES), default="float")
     parser.add_argument("--write", metavar="FOLDER", help="write the model there, and exit")
     options = parser.parse_args()
     if options.write:
-        write_model(options.write, *SIZES[options.work])
+        write_model(options.write, TYPES[options.precision], *SIZES[options.work])
         return
     n = options.length
     source = [
         [f"word{(n * sentence + i) * 7919 % (WORDS - len(SPECIAL))}" for i in range(n)]
         for sentence in range(options.batch)
     ]
-    translator = load(options.work, options.threads)
+    translator = load(options.work, options.precision, options.threads)
 
     def iterate() -> None:
         results = translator.translate_batch(

@@ -10,6 +10,7 @@ FAMILIES = {
 peak memory divided by ours. Floor: memory traffic or products, whichever takes longer.""",
     "growth": "The small model's training step as length and batch grow.",
     "attention": "Attention with 8 heads of 64 columns, forward and backward.",
+    "precision": "Products of 16 or 8 bits, in ours and in the peers; floors are for 32.",
 }
 DISTURBED = """
 Disturbed, even when repeated: {}. Other programs used more than 10 % of the processors, or the
@@ -46,7 +47,8 @@ def works_table(entries: list[dict]) -> str:
         row += [number(r and r["time"]["median"]) for r in ratios]
         row += [f"{ours['peak_kb'] / 1024:.0f}" if ours else "-"]
         row += [number(r and r["memory"]) for r in ratios]
-        row += [number(e["floor_ms"]), number(ours and ms["median"] / e["floor_ms"])]
+        floor = e["floor_ms"]
+        row += [number(floor), number(ours and floor and ms["median"] / floor)]
         rows.append([*row, "disturbed" if e["noise"]["disturbed"] else ""])
     return table(rows)
 

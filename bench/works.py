@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cli import Failure
@@ -15,7 +15,7 @@ PEERS = {
     "eager": "PyTorch as a tutorial writes it",
     "tuned": "PyTorch tuned by hand",
     "compile": "PyTorch tuned, and compiled by torch.compile",
-    "ctranslate2": "CTranslate2, float32",
+    "ctranslate2": "CTranslate2",
 }
 PACKAGES = {"torch": "PyTorch", "ctranslate2": "CTranslate2"}
 TURN_MS = 100  # a training step makes hundreds of calls in a row, so that none of them is cold
@@ -39,10 +39,12 @@ class Work:
     peers: tuple[str, ...] = ("eager", "tuned")
     family: str = ""
     busy: bool = False  # measured while other processes keep all processors busy
+    precision: str = "float"  # of products: float, bf16 or int8
 
     @property
-    def sizes(self) -> list[str]:
-        return ["--batch", str(self.batch), "--length", str(self.length)]
+    def options(self) -> list[str]:
+        sizes = ["--batch", str(self.batch), "--length", str(self.length)]
+        return sizes if self.precision == "float" else [*sizes, "--precision", self.precision]
 
 
 TRAINING, DECODING = ("eager", "tuned", "compile"), ("eager", "tuned", "ctranslate2")
@@ -61,6 +63,12 @@ def step(name: str, size: str, batch: int, n: int, **more: object) -> Work:
 def decode(name: str, size: str, batch: int, n: int) -> Work:
     text = f"greedy decoding, {size} model, {sized(batch, n)}"
     return Work(name, f"{size}_decode", text, batch, n, DECODING)
+
+
+def rounded(work: Work, precision: str, peers: tuple[str, ...]) -> Work:
+    """The same with products of fewer bits."""
+    name, text = f"{work.name}_{precision}", f"{work.text}, products in {precision}"
+    return replace(work, name=name, text=text, peers=peers, family="precision", precision=precision)
 
 
 def attention(n: int, causal: bool) -> Work:
@@ -85,6 +93,10 @@ WORKS = [
     *(step(f"length_{n}", "small", 8, n, family="growth") for n in (16, 32, 64, 128, 256, 512)),
     *(step(f"batch_{n}", "small", n, 24, family="growth") for n in (1, 4, 16, 64)),
     *(attention(n, c) for c in (False, True) for n in (24, 64, 128, 256, 512, 1024, 2048)),
+    rounded(step("base_step", "base", 32, 24), "bf16", TRAINING),
+    rounded(step("small_step", "small", 64, 24), "bf16", TRAINING),
+    rounded(decode("base_decode", "base", 32, 24), "int8", ("ctranslate2",)),
+    rounded(decode("one_decode", "base", 1, 24), "int8", ("ctranslate2",)),
 ]
 
 
@@ -118,8 +130,8 @@ def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -
 def systems_for(work: Work, threads: int, python: Path | str, have: set[str], quick: bool) -> list[System]:
     """This book's program, and the peers that can do this work here. A quick run leaves out
     torch.compile, which takes a minute."""
-    sizes = (*work.sizes, "--threads", str(threads))
-    systems = [System(OURS, (str(PROGRAM), work.kind, *sizes), turn_ms=TURN_MS)]
+    options = (*work.options, "--threads", str(threads))
+    systems = [System(OURS, (str(PROGRAM), work.kind, *options), turn_ms=TURN_MS)]
     environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     for peer in work.peers:
         if package_of(peer) not in have or (quick and peer == "compile"):
@@ -128,6 +140,6 @@ def systems_for(work: Work, threads: int, python: Path | str, have: set[str], qu
         script, style, pause = "pytorch_peer.py", ["--style", peer], 0.05
         if peer == "ctranslate2":
             script, style, pause = "ctranslate2_peer.py", [], 0.25  # its threads spin for 0.2 s
-        command = (str(python), str(HERE / script), work.kind, *style, *sizes)
+        command = (str(python), str(HERE / script), work.kind, *style, *options)
         systems.append(System(peer, command, environment | tuned, pause, TURN_MS))
     return systems

@@ -103,6 +103,14 @@ class CommandLine(unittest.TestCase):
             self.assertTrue(all(map(lives, pids)))
         self.assertFalse(any(map(lives, pids)))
 
+    def test_products_of_fewer_bits_are_asked_of_all_systems_and_have_no_floor(self) -> None:
+        work = next(w for w in works.WORKS if w.name == "one_decode_int8")
+        commands = [s.command for s in works.systems_for(work, 2, "python3", {"torch", "ctranslate2"}, quick=False)]
+        self.assertEqual([" ".join(c).count(" --precision int8 ") for c in commands], [1, 1])
+        status, output, _, _ = self.run_main("--threads", "2", "--only", work.name, systems=[fake("ours", *[10] * 7)])
+        self.assertEqual(status, 0)
+        self.assertRegex(output, r"one_decode_int8 +2 +10\.0 +10\.0-10\.0 +1 +- +-\n")
+
     def test_each_work_has_its_own_name(self) -> None:
         names = [w.name for w in works.WORKS]
         self.assertEqual(len(names), len(set(names)))
