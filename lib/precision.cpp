@@ -7,7 +7,6 @@
 #include <type_traits>
 
 #include "lib/eigen.hpp"
-#include "lib/fast/fewer_bits.hpp"
 #include "lib/matmul.hpp"
 #include "lib/random.hpp"
 #include "lib/way.hpp"
@@ -58,7 +57,7 @@ std::string choose_precision(const std::string& name) {
     if (name == "auto" && way() != Way::fast)
         return fmt::format("precision float: the way {} has no other", to_string(way()));
     set_precision(Precision::bf16);
-    if (!onednn::has_bf16()) {
+    if (!has_bf16()) {
         set_precision(Precision::single);
         return "precision float: for bf16, this program must be built with oneDNN (libdnnl-dev), "
                "and run on a processor with AVX-512 BF16 or AMX";

@@ -26,6 +26,9 @@ inline Precision precision() {
 /// @throws std::invalid_argument unless the way is `fast`, or with Real = double, except for
 ///         `single`
 void set_precision(Precision precision);
+/// Whether this program is built with oneDNN, and the processor has instructions that multiply in
+/// bf16: AVX-512 BF16 or AMX. Otherwise products stay in single precision.
+bool has_bf16();
 /// Sets the precision called `float`, `bf16` or `auto`, which measures whether bf16 is faster.
 /// Without oneDNN, or instructions for bf16, all of them set `single`.
 /// @return what was chosen and why, in one line; empty if `name` says it

@@ -7,7 +7,6 @@
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
-#include "lib/fast/onednn.hpp"
 #include "lib/matmul.hpp"
 #include "lib/precision.hpp"
 #include "lib/program/stopwatch.hpp"
@@ -148,7 +147,7 @@ void show_times(std::uint64_t seed, Results& results) {
     const auto peak = [&](const char* key, double ms) {
         results.set_varying(fmt::format("peak_{}", key), operations / ms, "GFLOP/s");
     };
-    if (onednn::has_bf16()) {
+    if (has_bf16()) {
         const Comparison c =
             compare("product, 1024 x 1024, bf16", "product_bf16", Precision::bf16, product);
         peak("float", c.plain_ms);
@@ -159,7 +158,7 @@ void show_times(std::uint64_t seed, Results& results) {
     const Step base = base_step();
     const Batch batch = base.batch(seed);
     Transformer model(base.options, random);
-    if (onednn::has_bf16()) {
+    if (has_bf16()) {
         Trainer trainer(model, {.optimizer = "adam"});
         compare("base step, bf16", "step", Precision::bf16,
                 [&] { trainer.step(batch, Real(1e-4)); });
@@ -182,7 +181,7 @@ void show_times(std::uint64_t seed, Results& results) {
 void show_bits(std::uint64_t seed, Results& results) {
     show_lost_steps(results);
     show_errors(seed, results);
-    if (onednn::has_bf16()) {
+    if (has_bf16()) {
         Transformer trained = show_trainings(results);
         show_scales(trained, results);
     } else {

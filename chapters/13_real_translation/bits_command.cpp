@@ -4,7 +4,6 @@
 #include "chapters/13_real_translation/commands.hpp"
 #include "chapters/13_real_translation/data/parallel_text.hpp"
 #include "chapters/13_real_translation/scores/bleu.hpp"
-#include "lib/fast/onednn.hpp"
 #include "lib/precision.hpp"
 
 namespace abh {
@@ -72,7 +71,7 @@ void show_bits(const LineTranslator& translator, Results& results, std::uint64_t
                   interval_of(bootstrap(counts, {}, seed)).half_width, more.mean, more.half_width,
                   other);
     }
-    if (!onednn::has_bf16()) fmt::print("16 bits were not tried: see --precision of training\n");
+    if (!has_bf16()) fmt::print("16 bits were not tried: see --precision of training\n");
     results.set("test_sentences", references.size());
 }
 

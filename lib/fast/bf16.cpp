@@ -44,7 +44,8 @@ const Half* in_bf16(const Tensor& x) {
 // [product]
 bool is_worth_rounding(const Product& p) {
     constexpr Index few = 64;
-    return onednn::has_bf16() && p.m > few && p.n > few && p.k >= few && p.m * p.n * p.k >= 1 << 21 && p.scale == 1;
+    return has_bf16() && p.m > few && p.n > few && p.k >= few && p.m * p.n * p.k >= 1 << 21 &&
+           p.scale == 1;
 }
 
 }  // namespace abh

@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "lib/precision.hpp"
+
 #if defined(ABH_ONEDNN) && !defined(ABH_DOUBLE)
 #include <omp.h>
 
@@ -80,9 +82,6 @@ bool has(dnnl_cpu_isa_t wanted) {
 
 }  // namespace
 // [instructions]
-bool has_bf16() {
-    return has(dnnl_cpu_isa_avx512_core_bf16);
-}
 bool has_int8() {
     return has(dnnl_cpu_isa_avx512_core_vnni);
 }
@@ -141,7 +140,15 @@ void Packed::multiply(const std::uint8_t* x, Index m, std::int32_t* sums) const 
 }
 
 }  // namespace abh::onednn
+
+bool abh::has_bf16() {
+    return onednn::has(dnnl_cpu_isa_avx512_core_bf16);
+}
 #else
+bool abh::has_bf16() {
+    return false;
+}
+
 namespace abh::onednn {
 // [without]
 namespace {
@@ -152,9 +159,6 @@ namespace {
 
 }  // namespace
 
-bool has_bf16() {
-    return false;
-}
 bool has_int8() {
     return false;
 }

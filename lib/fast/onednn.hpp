@@ -11,9 +11,8 @@ using Half = std::uint16_t;
 }  // namespace abh
 namespace abh::onednn {
 // [interface]
-/// Whether this program is built with oneDNN, and the processor has instructions for products of
-/// these numbers: for bf16 AVX-512 BF16 or AMX, for 8 bits AVX-512 VNNI or AMX.
-bool has_bf16();
+/// Whether this program is built with oneDNN, and the processor has instructions that multiply
+/// numbers of 8 bits: AVX-512 VNNI or AMX.
 bool has_int8();
 
 /// The product of operands in bf16, with sums in single precision, on the calling thread.

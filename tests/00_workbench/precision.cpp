@@ -102,7 +102,7 @@ TEST_CASE("all floats are rounded to bf16 alike in every way", "[fast]") {
 }
 
 TEST_CASE("large products in bf16 are those of rounded operands", "[fast]") {
-    if (!onednn::has_bf16()) return;  // where all products are in single precision
+    if (!has_bf16()) return;  // where all products are in single precision
     Draw draw;
     for (const auto& [m, k, n] :
          {std::array<Index, 3>{131, 130, 133}, {70, 1025, 67}, {300, 64, 129}})
@@ -125,7 +125,7 @@ TEST_CASE("large products in bf16 are those of rounded operands", "[fast]") {
 }
 
 TEST_CASE("what a linear map and its backward lose in bf16 is bounded", "[fast]") {
-    if (!onednn::has_bf16()) return;  // where all products are in single precision
+    if (!has_bf16()) return;  // where all products are in single precision
     Random random(3);
     Linear map(130, 133, true, random);
     const Tensor x = random_tensor({131, 130}, 1), dy = random_tensor({131, 133}, 2);
@@ -165,7 +165,7 @@ TEST_CASE("numbers kept in fewer bits are forgotten when an element is written",
         map.weight.value(7, 9) += 3;
         const Tensor after = product();
         CHECK(max_difference(before, after) > 1);
-        if (precision == Precision::int8 || onednn::has_bf16())
+        if (precision == Precision::int8 || has_bf16())
             CHECK(agree(plain_linear(x, map, precision), after));
     }
     CHECK(agree(plain_linear(x, map, Precision::single), product()));
