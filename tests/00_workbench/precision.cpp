@@ -165,8 +165,10 @@ TEST_CASE("numbers kept in fewer bits are forgotten when an element is written",
         map.weight.value(7, 9) += 3;
         const Tensor after = product();
         CHECK(max_difference(before, after) > 1);
-        if (precision == Precision::int8 || has_bf16())
-            CHECK(agree(plain_linear(x, map, precision), after));
+        if (precision == Precision::bf16 && !has_bf16()) continue;
+        CHECK(agree(plain_linear(x, map, precision), after));
+        const Tensor part = x.rows(20, 160);
+        CHECK(agree(plain_linear(part, map, precision), map.forward(part)));
     }
     CHECK(agree(plain_linear(x, map, Precision::single), product()));
 }
