@@ -1,5 +1,7 @@
 #include "lib/fast/linear.hpp"
 
+#include <algorithm>
+
 #include "lib/eigen.hpp"
 #include "lib/fast/fewer_bits.hpp"
 #include "lib/fast/gradient.hpp"
@@ -14,7 +16,8 @@ namespace {
 /// @param bias  may be empty
 void add_bias(Tensor& y, const Tensor& bias, bool relu) {
     const auto cut = [](Real v) { return v < 0 ? Real(0) : v; };
-    parallel_ranges(y.dim(0), 32, [&](Index begin, Index end) {
+    constexpr Index some = 1 << 13;  // elements that a thread takes at a time, in whole rows
+    parallel_ranges(y.dim(0), std::max<Index>(1, some / y.dim(1)), [&](Index begin, Index end) {
         for (Index r = begin; r < end; ++r) {
             auto row = matrix(y).row(r).array();
             if (bias.empty())

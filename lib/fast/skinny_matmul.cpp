@@ -16,16 +16,24 @@ using Square = Eigen::Matrix<Real, lanes, lanes>;  // Eigen transposes it in reg
 /// zeros where there is no row.
 Tensor turned(const Product& p) {
     Tensor a({ceil_div(p.m, lanes), p.k, lanes});
-    for (Index g = 0; g < a.dim(0); ++g)
-        for (Index at = 0; at < p.k; at += lanes) {
-            const Index count = std::min(lanes, p.k - at);
-            Square square = Square::Zero();
-            for (Index r = 0; r < std::min(lanes, p.m - g * lanes); ++r)
-                square.col(r).head(count) =
-                    p.scale * ConstVectorMap(p.a.from(g * lanes + r, at).data, count);
+    const Index squares = ceil_div(p.k, lanes);  // in a group
+    parallel_ranges(a.dim(0) * squares, 32, [&](Index i, Index end) {
+        for (; i < end; ++i) {
+            const Index g = i / squares, at = i % squares * lanes;
+            const Index count = std::min(lanes, p.k - at), rows = std::min(lanes, p.m - g * lanes);
+            Square square;
+            if (count < lanes || rows < lanes) square.setZero();
+            for (Index r = 0; r < rows; ++r) {
+                const Real* const from = p.a.from(g * lanes + r, at).data;
+                if (count == lanes)
+                    square.col(r) = p.scale * ConstLanesMap(from).matrix();
+                else
+                    square.col(r).head(count) = p.scale * ConstVectorMap(from, count);
+            }
             square.transposeInPlace();
-            for (Index i = 0; i < count; ++i) LanesMap(&a(g, at + i, 0)) = square.col(i).array();
+            for (Index j = 0; j < count; ++j) LanesMap(&a(g, at + j, 0)) = square.col(j).array();
         }
+    });
     return a;
 }
 
@@ -37,11 +45,17 @@ void put(const Product& p, Index g, Index first, Index count, const Lanes* sums)
         for (Index i = 0; i < width; ++i) square.col(i) = sums[j + i].matrix();
         square.transposeInPlace();
         for (Index r = 0; r < std::min(lanes, p.m - g * lanes); ++r) {
-            VectorMap c(p.c + (g * lanes + r) * p.width_c + first + j, width);
-            if (p.add)
-                c += square.col(r).head(width);
+            Real* const c = p.c + (g * lanes + r) * p.width_c + first + j;
+            const auto write = [&p](auto to, const auto& row) {
+                if (p.add)
+                    to += row;
+                else
+                    to = row;
+            };
+            if (width == lanes)  // a count that the compiler knows
+                write(LanesMap(c), square.col(r).array());
             else
-                c = square.col(r).head(width);
+                write(VectorMap(c, width), square.col(r).head(width));
         }
     }
 }
