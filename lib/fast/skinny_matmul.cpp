@@ -130,7 +130,7 @@ void skinny(const Product& p, const Tensor& a, Index first, Index last) {
 // [very skinny]
 /// Computes `W` columns of `c` from `j` on, if `b` is transposed and `a` has `M` rows.
 template <int M, int W>
-void very_skinny(const Product& p, Index j) {
+[[gnu::always_inline]] inline void very_skinny(const Product& p, Index j) {
     const Index k = p.k, whole = k / lanes * lanes;
     const Real* const b = p.b.data + j * k;
     Lanes sum[M][W];
