@@ -186,6 +186,9 @@ TEST_CASE("a linear map in 8 bits is the plain one of rounded operands, for any 
             const ScopedPrecision scoped(Precision::int8);
             const Tensor all = map.forward(x);
             CHECK(agree(expected, all));
+            Tensor positive = all.clone();
+            for (Real& v : positive.values()) v = std::max(v, Real(0));
+            CHECK(agree(positive, linear_in_int8(x, map, true), 0));
             for (const Index m : {1, 2, 4, 5, 33})
                 for_threads([&, &layer = map](int) {
                     CHECK(same_bits(all.rows(0, m).clone(), layer.forward(x.rows(0, m))));
