@@ -53,12 +53,12 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (116_600, r".*"),
-    "Python": (25_150, r".*\.py"),
-    "lib": (7_250, rf"lib/.*{CODE}"),
-    "lib's root": (1_560, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (22_750, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_150, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "everything": (118_300, r".*"),
+    "Python": (25_300, r".*\.py"),
+    "lib": (7_900, rf"lib/.*{CODE}"),
+    "lib's root": (1_745, rf"lib/[^/]*{CODE}"),
+    "the chapters' code without exercises": (23_040, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (17_400, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
 CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/twins/chapter_15_\w+\.py|bench/llama_peer\.py"
