@@ -57,7 +57,7 @@ public:
     std::shared_ptr<Kept> kept() const;
     void keep(std::shared_ptr<Kept> computed);
     std::size_t bytes() const { return bytes_; }
-
+    // [storage: state]
 private:
     static constexpr unsigned char nowhere = 0, on_host = 1, on_device = 2, on_both = 3;
 

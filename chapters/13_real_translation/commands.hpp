@@ -57,7 +57,7 @@ private:
 // [translate]
 /// A model that `train` wrote, as a translator of text.
 LineTranslator translator_of(TextModel model);
-/// The translator that `./book run 13` left, about which it says a line on the error output.
+/// The translator that the default run left, about which it says a line on the error output.
 /// @throws std::invalid_argument if there is none
 LineTranslator default_translator(std::uint64_t seed);
 /// `./book run 13 bits`: what the translator says and how fast, computed in 32, 16 and 8 bits.

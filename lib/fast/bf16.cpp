@@ -6,9 +6,8 @@
 #include "lib/precision.hpp"
 
 namespace abh {
-// [round]
 namespace {
-
+// [round]
 /// Adds half of the last bit that is kept, or a little less if that bit is 0, so that a number in
 /// the middle goes to the even one; then drops the lower half. A NaN stays one.
 Half rounded_half(float x) {
@@ -16,7 +15,7 @@ Half rounded_half(float x) {
     const std::uint32_t up = bits + 0x7fff + (bits >> 16 & 1);
     return static_cast<Half>((x == x ? up : bits | 1u << 22) >> 16);
 }
-
+// [kept]
 /// All elements of a storage in bf16.
 struct Halves : Storage::Kept {
     explicit Halves(Index n) : block(memory::take(static_cast<std::size_t>(n) * sizeof(Half))) {}

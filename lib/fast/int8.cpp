@@ -8,9 +8,8 @@
 #include "lib/fast/parallel.hpp"
 
 namespace abh {
-// [round]
 namespace {
-
+// [round]
 /// Rounds the numbers of a row, and writes each plus `plus`.
 /// @return the scale
 template <class Number>
@@ -24,6 +23,18 @@ Real round_row(const Real* x, Index n, int plus, Number* to) {
     for (Index i = 0; i < n; ++i)
         to[i] = static_cast<Number>(static_cast<int>(std::rint(x[i] * per_number)) + plus);
     return largest / 127;
+}
+// [dot products]
+/// Writes the sums, `[m, n]`, of products of rows of `x`, `[m, k]`, with rows of `w`, `[n, k]`,
+/// which it reads from memory once.
+void dot_products(const std::uint8_t* x, Index m, const std::int8_t* w, Index n, Index k,
+                  std::int32_t* sums) {
+    for (Index j = 0; j < n; ++j)
+        for (Index i = 0; i < m; ++i) {
+            std::int32_t sum = 0;  // compilers know instructions for these three lines
+            for (Index p = 0; p < k; ++p) sum += int{x[i * k + p]} * int{w[j * k + p]};
+            sums[i * n + j] = sum;
+        }
 }
 // [weight]
 /// A weight in 8 bits: number (i, j) stands for `number * scales[i]`.
@@ -77,18 +88,6 @@ const Weight8& in_int8(const Tensor& w, bool many) {
     }
     storage.keep(fresh);
     return *fresh;
-}
-// [dot products]
-/// Writes the sums, `[m, n]`, of products of rows of `x`, `[m, k]`, with rows of `w`, `[n, k]`,
-/// which it reads from memory once.
-void dot_products(const std::uint8_t* x, Index m, const std::int8_t* w, Index n, Index k,
-                  std::int32_t* sums) {
-    for (Index j = 0; j < n; ++j)
-        for (Index i = 0; i < m; ++i) {
-            std::int32_t sum = 0;  // compilers know instructions for these three lines
-            for (Index p = 0; p < k; ++p) sum += int{x[i * k + p]} * int{w[j * k + p]};
-            sums[i * n + j] = sum;
-        }
 }
 
 }  // namespace

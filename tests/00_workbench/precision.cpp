@@ -173,6 +173,23 @@ TEST_CASE("numbers kept in fewer bits are forgotten when an element is written",
     CHECK(agree(plain_linear(x, map, Precision::single), product()));
 }
 
+TEST_CASE("a weight that products read in bf16 remembers steps too small for bf16", "[fast]") {
+    Random random(3);
+    Linear map(140, 150, false, random);
+    const Tensor x = random_tensor({160, 140});
+    const ScopedPrecision scoped(Precision::bf16);
+    map.weight.value(7, 9) = 1;
+    const Tensor before = map.forward(x);
+    for (int step = 0; step < 1000; ++step) {
+        map.weight.value(7, 9) += Real(0.001);
+        if (step < 10) map.forward(x);
+    }
+    CHECK(map.weight.value(7, 9) == Approx(2).epsilon(1e-4));
+    const Tensor after = map.forward(x);  // with twice the weight
+    for (Index i = 0; i < 160; ++i)
+        REQUIRE(after(i, 7) - before(i, 7) == Approx(x(i, 9)).margin(0.02));
+}
+
 TEST_CASE("a linear map in 8 bits is the plain one of rounded operands, for any number of rows",
           "[fast]") {
     Random random(5);
