@@ -50,8 +50,10 @@ def bits(data: Data, fig: Figure) -> None:
                       color=ink())
     y = first + high + (0.3 if small else 0.1)
     for begin, end, name, color in ((0, 1, "sign", "C3"), (1, 9, "exponent", "C1"), (9, 32, "fraction", "C0")):
-        at = left if name == "sign" and small else left + (begin + end) / 2 * box
-        axes.text(at, y, name, ha="left" if name == "sign" and small else "center", va="bottom", fontsize=9.5, color=color)
+        at = left + (begin + end) / 2 * box
+        if small and end < 32:  # words wider than their boxes
+            at = left + (0 if name == "sign" else 0.4)
+        axes.text(at, y, name, ha="left" if small and end < 32 else "center", va="bottom", fontsize=9.5, color=color)
     if not small:  # below this line bf16 cuts
         cut = left + 16 * box
         axes.plot((cut, cut), (first - step - 0.1, first + high + 0.06), color=ink(), linewidth=1.1, linestyle=(0, (4, 3)))
