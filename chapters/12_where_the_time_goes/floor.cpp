@@ -93,7 +93,10 @@ Floor decoding_floor(const TransformerOptions& o, Index sentences, Index src_wor
     for (Index t = 1; t <= words; ++t)
         products +=
             static_cast<double>(sentences * o.n_decoder_layers) * attention(o, 1, t + src_words);
-    return {products, real * (matrices(once) + n * matrices(each)), 0};
+    return {.multiply_adds = products,
+            .bytes_read = real * (matrices(once) + n * matrices(each)),
+            .bytes_again = real * (n - 1) * matrices(each),
+            .again = n - 1};
 }
 
 }  // namespace abh

@@ -30,6 +30,8 @@ struct Floor {
     double bytes_read = 0;
     double bytes_updated = 0;  ///< read and written in place, so they count twice
     double bytes_passed = 0;   ///< of activations, if an operation is measured by itself
+    double bytes_again = 0;    ///< of those read: what had been read before, in `again` more turns
+    double again = 0;
 
     double bytes() const { return bytes_read + bytes_updated + bytes_passed; }
 };

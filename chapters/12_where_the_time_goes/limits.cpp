@@ -87,8 +87,10 @@ Limits measure_limits(Index bytes, double seconds) {
 }
 // [least time]
 LeastTime least_time(const Floor& floor, const Limits& limits) {
+    // of what is read again, a cache still holds no more than it can
+    const double held = std::min(floor.bytes_again, floor.again * limits.cache);
     return {1e3 * 2 * floor.multiply_adds / limits.product_flops,
-            1e3 * (floor.bytes_read / limits.read + floor.bytes_updated / limits.update +
+            1e3 * ((floor.bytes_read - held) / limits.read + floor.bytes_updated / limits.update +
                    floor.bytes_passed / limits.best_stream())};
 }
 

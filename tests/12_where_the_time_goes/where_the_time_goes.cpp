@@ -146,6 +146,12 @@ TEST_CASE("a floor is the longer of products and memory, where no cache holds th
     CHECK(time.memory_ms == Approx(1000 + 2000 + 500));
     CHECK(floor_ms(floor, limits) == Approx(3500));
     CHECK(floor_ms({4e9, 1e9, 4e9, 2e9}, limits) == Approx(4000));
+    const Floor words{.bytes_read = 24e9, .bytes_again = 20e9, .again = 5};
+    CHECK(floor_ms(words, limits) == Approx(24000));
+    limits.cache = 3e9;
+    CHECK(floor_ms(words, limits) == Approx(24000 - 5 * 3000));
+    limits.cache = 5e9;
+    CHECK(floor_ms(words, limits) == Approx(4000));
     limits.cache = 3e9;
     CHECK(floor_ms(floor, limits) == Approx(3500));
     limits.cache = 4e9;
