@@ -119,7 +119,7 @@ def block(data: Data, fig: Figure) -> None:
         wires.stream(-0.03 if small else -0.1 if wires is first else 0, 3.67 if small else 3.75)
         half(wires)
         axes.text(*wires.at(2.6, 2.6), title, ha="center", va="center", color=muted(), **{**NAME, "fontsize": 8.5})
-    axes.text(*second.at(3.63, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
+    axes.text(*second.at(3.61 if small else 3.63, -0.01), "$y$", ha="center", va="center", fontsize=10, color=ink())
     axes.text(*first.at(0.1, -0.01), "$x$", ha="center", va="center", fontsize=10, color=ink())
 
 
