@@ -214,6 +214,8 @@ def looks(data: Data, fig: Figure) -> None:
     weights = maps[layer, head][ARROW:]
     if weights[-2:, ARROW:].sum(axis=1).min() < 0.5 or weights[-2, [ARROW + 1, ARROW + 2]].min() < 0.3:
         raise FigureError("the period or E looks elsewhere, and the page says where")
+    if [ARROW + i - int(weights[i, :ARROW].argmax()) for i in range(5)] != [7, 7, 7, 6, 5]:
+        raise FigureError("the head looks at other places, and the page counts how far back they are")
     if mean < 3 * 0.12:
         raise FigureError("all heads look at a word's characters little more than by chance, and the page says several times")
     own, back = (np.mean([maps[at][ASKS, place] for at in heads]) for place in (SOURCE.index("好"), ASKS - 7))

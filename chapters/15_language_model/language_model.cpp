@@ -27,9 +27,9 @@ void Stack::collect(Parameters& list, const std::string& name) {
 }
 Tensor Stack::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
     if (cache) cache->packing = text.packing;
-    // [stack: forward]
     const Tensor vectors = embed.forward(text.ids, part(cache, &Cache::embed));
     const Tensor x = positions.forward(vectors, part(cache, &Cache::positions));
+    // [stack: forward]
     AttentionMask mask = hide_future();  // the only change to chapter 7
     mask.queries = mask.keys = text.packing;
     return layers.forward(pack(x, text.packing), mask, part(cache, &Cache::layers), weights);
