@@ -69,8 +69,8 @@ void show_errors(std::uint64_t seed, Results& results) {
 void show_scales(Transformer& model, Results& results) {
     section("Errors of a trained model's matrices in 8 bits, in percent");
     Table table(results, {{"matrix", "<40"},
-                          {"a scale for each row", "20.2f", "scale_row_{}"},
-                          {"one for all", "12.2f", "scale_all_{}"}});
+                          varying("a scale for each row", "20.2f", "scale_row_{}"),
+                          varying("one for all", "12.2f", "scale_all_{}")});
     Index n = 0;
     double by_rows = 0, by_one = 0;
     for (const auto& [name, parameter] : parameters_of(model)) {
