@@ -40,7 +40,7 @@ void* Storage::fetch_to_host(bool write) {
 }
 
 void* Storage::device(bool write) {
-    if (write) keep(nullptr);
+    if (write) forget();
     const std::lock_guard lock(moving);
     never_on_device_.store(false, std::memory_order_relaxed);
     if (!device_.data) device_ = memory::take_on_device(bytes_);
@@ -56,6 +56,10 @@ void* Storage::device(bool write) {
 std::shared_ptr<Storage::Kept> Storage::kept() const {
     const std::lock_guard lock(moving);
     return kept_;
+}
+
+void Storage::forget() {
+    keep(nullptr);
 }
 
 void Storage::keep(std::shared_ptr<Kept> computed) {

@@ -41,7 +41,7 @@ public:
 
     /// The elements in the processor's memory, for reading or, with `write`, for writing too.
     void* host(bool write) {
-        if (write && has_kept_.load(std::memory_order_relaxed)) keep(nullptr);
+        if (write && has_kept_.load(std::memory_order_relaxed)) forget();
         return on_host_only() ? host_.data : fetch_to_host(write);
     }
     /// The elements in the device's memory.
@@ -63,6 +63,7 @@ private:
 
     bool on_host_only() const { return never_on_device_.load(std::memory_order_relaxed); }
     bool is_on_device() const;
+    void forget();  ///< drops what is kept
     void* fetch_to_host(bool write);
 
     unsigned char at_ = nowhere;                 ///< where the elements are

@@ -60,7 +60,7 @@ void Storage::copy(Storage& other, std::size_t first) {
     std::memcpy(host_.data, static_cast<const std::byte*>(other.host_.data) + first, bytes_);
 }
 
-void Storage::keep(std::shared_ptr<Kept>) {}  // nothing is ever kept: no product is rounded here
+void Storage::forget() {}  // nothing is ever kept, because no product is rounded here
 
 std::shared_ptr<Storage> make_storage(std::size_t bytes) {
     return std::make_shared<Storage>(bytes);
