@@ -6,6 +6,7 @@
 
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/matmul.hpp"
 #include "lib/precision.hpp"
@@ -123,6 +124,34 @@ Transformer show_trainings(Results& results) {
     results.set("held_out", task.corpus.held_out.size());
     return *last;
 }
+// [floors]
+/// The floors of a step and of decoding, with what products reach in 32, 16 and 8 bits, and with
+/// weights of as many.
+/// @param flops  operations a second in each of them
+void show_floors(const std::array<double, 3>& flops, Results& results) {
+    section("Floors");
+    const Limits limits = undisturbed([] { return measure_limits(); });
+    Table table(results, {{"", "<28"},
+                          varying("32 bits, ms", "11.1f", "{}_floor_32", "ms"),
+                          varying("16 bits", "9.1f", "{}_floor_16", "ms"),
+                          varying("8 bits", "9.1f", "{}_floor_8", "ms")});
+    const auto show = [&](const char* key, const char* name, const Floor& floor) {
+        std::array<double, 3> ms{};
+        for (std::size_t i = 0; i < flops.size(); ++i) {
+            Limits faster = limits;
+            faster.product_flops = flops[i];
+            Floor smaller = floor;
+            smaller.bytes_read /= static_cast<double>(1 << i);
+            smaller.bytes_again /= static_cast<double>(1 << i);
+            ms[i] = floor_ms(smaller, faster);
+        }
+        table.row(key, name, ms[0], ms[1], ms[2]);
+    };
+    const Step base = base_step();
+    show("step", "base step", base.floor());
+    show("say_32", "base says 24 words, 32 times", decoding_floor(base.options, 32, 24, 24));
+    show("say_1", "base says 24 words once", decoding_floor(base.options, 1, 24, 24));
+}
 // [times]
 /// What products reach, and how long a step and decoding take, in each precision.
 void show_times(std::uint64_t seed, Results& results) {
@@ -144,16 +173,18 @@ void show_times(std::uint64_t seed, Results& results) {
     const Tensor x = normal({n, n}, random.stream());
     const Work product = [&] { map.forward(x); };
     const double operations = 2.0 * n * n * n / 1e6;  // and milliseconds: GFLOP/s
-    const auto peak = [&](const char* key, double ms) {
+    std::array<double, 3> flops{};
+    const auto peak = [&](std::size_t i, const char* key, double ms) {
         results.set_varying(fmt::format("peak_{}", key), operations / ms, "GFLOP/s");
+        flops[i] = 1e9 * operations / ms;
     };
     if (has_bf16()) {
         const Comparison c =
             compare("product, 1024 x 1024, bf16", "product_bf16", Precision::bf16, product);
-        peak("float", c.plain_ms);
-        peak("bf16", c.fast_ms);
+        peak(0, "float", c.plain_ms);
+        peak(1, "bf16", c.fast_ms);
     }
-    peak("int8",
+    peak(2, "int8",
          compare("product, 1024 x 1024, int8", "product_int8", Precision::int8, product).fast_ms);
     const Step base = base_step();
     const Batch batch = base.batch(seed);
@@ -171,6 +202,7 @@ void show_times(std::uint64_t seed, Results& results) {
     };
     decode("base says 24 words, 32 times, int8", "say_32", base.sentences);
     decode("base says 24 words once, int8", "say_1", 1);
+    if (flops[1] > 0) show_floors(flops, results);
     for (const auto& [key, sentences] : {std::pair("say_32", Index{32}), {"say_1", Index{1}}})
         results.set(fmt::format("{}_mb", key),
                     decoding_floor(base.options, sentences, 24, 24).bytes_read / 1e6);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -33,11 +35,28 @@ double product_flops(double seconds) {
     return 2 * double{n} * n * n / shortest(seconds, [&] { matmul(a, b); });
 }
 
-Index largest_cache() {
-    long bytes = 0;
+/// What all caches hold together, in bytes; 0 if the system does not say.
+Index caches() {
+    // Linux lists every cache; what sysconf says of the last level is wrong on some processors.
+    std::map<std::string, Index> last;  // bytes of a cache, by the processors that share it
+    for (int cpu = 0, found = 1; found; ++cpu)
+        for (int level = found = 0; level < 8; ++level) {
+            const std::string folder =
+                fmt::format("/sys/devices/system/cpu/cpu{}/cache/index{}/", cpu, level);
+            std::string who;
+            Index kilobytes = 0;
+            std::ifstream(folder + "size") >> kilobytes;
+            if (!(std::ifstream(folder + "shared_cpu_list") >> who)) break;
+            found = 1;
+            last[who] = std::max(last[who], kilobytes << 10);
+        }
+    Index bytes = 0;
+    for (const auto& [who, size] : last) bytes += size;
 #ifdef _SC_LEVEL3_CACHE_SIZE  // glibc
-    for (const int level : {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE})
-        bytes = std::max(bytes, sysconf(level));
+    if (bytes == 0)
+        for (const int level :
+             {_SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE})
+            bytes = std::max<Index>(bytes, sysconf(level));
 #endif
     return bytes;
 }
@@ -47,7 +66,7 @@ Index largest_cache() {
 Index stream_bytes() {
     constexpr Index least = Index{1} << 28;
     const Index memory = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
-    return std::min(std::max(least, 2 * largest_cache() + (least >> 4)), memory / 8);
+    return std::min(std::max(least, 2 * caches() + (least >> 4)), memory / 8);
 }
 
 Limits measure_limits(Index bytes, double seconds) {
@@ -78,12 +97,8 @@ Limits measure_limits(Index bytes, double seconds) {
         return ways * static_cast<double>(n) * sizeof(Real) /
                shortest(seconds, [&] { parallel_ranges(n, grain, work); });
     };
-    return {product_flops(seconds),
-            rate(1, part, read),
-            rate(2, block, copy),
-            rate(2, part, update),
-            static_cast<double>(largest_cache()),
-            {share_of_others(before), 0}};
+    return {product_flops(seconds), rate(1, part, read),           rate(2, block, copy),
+            rate(2, part, update),  static_cast<double>(caches()), {share_of_others(before), 0}};
 }
 // [least time]
 LeastTime least_time(const Floor& floor, const Limits& limits) {

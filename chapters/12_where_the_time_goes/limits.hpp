@@ -13,7 +13,7 @@ struct Limits {
     double read = 0;           ///< bytes that are read
     double copy = 0;           ///< bytes read in one place and written in another; both count
     double update = 0;         ///< bytes read and written in place; both count
-    double cache = 0;          ///< bytes of the largest cache; 0 if the system does not say
+    double cache = 0;          ///< bytes that all caches hold; 0 if the system does not say
     Noise noise = {};          ///< of other programs meanwhile
 
     /// Bytes per second of the fastest stream.
@@ -21,7 +21,7 @@ struct Limits {
 };
 
 /// How many bytes a stream needs to measure memory instead of a cache: 256 MiB, or a little more
-/// than twice the largest cache, but at most an eighth of the memory.
+/// than twice what all caches hold, but at most an eighth of the memory.
 Index stream_bytes();
 
 /// @param bytes    in each of the two arrays that the streams use
@@ -35,8 +35,8 @@ struct LeastTime {
 
 LeastTime least_time(const Floor& floor, const Limits& limits);
 /// The floor in milliseconds: the longer of the two, because products and memory traffic can
-/// overlap. Bytes count only if there are more than 64 MB of them and more than twice what the
-/// largest cache holds; otherwise they might stay in it.
+/// overlap. Bytes count only if there are more than 64 MB of them and more than twice what all
+/// caches hold; otherwise they might stay there.
 double floor_ms(const Floor& floor, const Limits& limits);
 
 }  // namespace abh

@@ -32,7 +32,7 @@ Limits show_limits(Results& results) {
     table.row("copy", "memory that is copied, both ways", limits.copy / 1e9, "GB/s");
     table.row("update", "memory changed in place, both ways", limits.update / 1e9, "GB/s");
     const double stream = static_cast<double>(stream_bytes());
-    if (limits.cache > 0) table.row("cache", "largest cache", limits.cache / (1 << 20), "MiB");
+    if (limits.cache > 0) table.row("cache", "all caches", limits.cache / (1 << 20), "MiB");
     table.row("stream", "each stream", stream / (1 << 20), "MiB");
     if (stream <= 2 * limits.cache)
         fmt::print("too little memory for long streams: these may be rates of a cache\n");
