@@ -74,6 +74,7 @@ Tensor rounded(const Tensor& x, Precision precision) {
     Tensor y = x.clone();
     if (precision == Precision::bf16)
         vector(y) = vector(x).cast<float>().cast<Eigen::bfloat16>().cast<Real>();
+    // [rounded: 8 bits]
     if (precision != Precision::int8) return y;
     for (Index r = 0; r < rows(x.shape()); ++r) {
         auto row = matrix(y).row(r).array();

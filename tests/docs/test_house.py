@@ -56,7 +56,7 @@ BUDGETS = {
     "everything": (118_300, r".*"),
     "Python": (25_300, r".*\.py"),
     "lib": (7_900, rf"lib/.*{CODE}"),
-    "lib's root": (1_745, rf"lib/[^/]*{CODE}"),
+    "lib's root": (1_750, rf"lib/[^/]*{CODE}"),
     "the chapters' code without exercises": (23_080, rf"chapters/(?!.*/exercises/).*{CODE}"),
     "the tests' code with its list of faults": (17_400, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
