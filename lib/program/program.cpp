@@ -153,7 +153,6 @@ void Program::add_precision() {
 void Program::use_precision() {
     if (const std::string said = choose_precision(precision_); !said.empty())
         fmt::print("{}\n", said);
-    results_.set_varying("precision", to_string(precision()));
 }
 // [denormals]
 namespace {
