@@ -27,18 +27,19 @@ struct Halves : Storage::Kept {
 
 }  // namespace
 
-const Half* in_bf16(const Tensor& x) {
+std::shared_ptr<const Half> in_bf16(const Tensor& x) {
     Storage& storage = *x.storage();
-    if (const auto kept = std::dynamic_pointer_cast<Halves>(storage.kept()))
-        return kept->data() + x.first();
-    const Real* const from = x.data() - x.first();
-    const Index n = static_cast<Index>(storage.bytes() / sizeof(Real));
-    const auto halves = std::make_shared<Halves>(n);
-    parallel_ranges(n, 1 << 15, [&, to = halves->data()](Index begin, Index end) {
-        for (Index i = begin; i < end; ++i) to[i] = rounded_half(static_cast<float>(from[i]));
-    });
-    storage.keep(halves);
-    return halves->data() + x.first();
+    auto halves = std::dynamic_pointer_cast<Halves>(storage.kept());
+    if (!halves) {
+        const Real* const from = x.data() - x.first();
+        const Index n = static_cast<Index>(storage.bytes() / sizeof(Real));
+        halves = std::make_shared<Halves>(n);
+        parallel_ranges(n, 1 << 15, [&, to = halves->data()](Index begin, Index end) {
+            for (Index i = begin; i < end; ++i) to[i] = rounded_half(static_cast<float>(from[i]));
+        });
+        storage.keep(halves);
+    }
+    return {halves, halves->data() + x.first()};
 }
 // [product]
 bool is_worth_rounding(const Product& p) {

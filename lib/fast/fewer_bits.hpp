@@ -6,8 +6,9 @@
 namespace abh {
 // [bf16]
 /// The elements of `x` in bf16. They are kept beside `x` until it is written, so a weight is
-/// rounded once a step, and an input once for forward and backward.
-const Half* in_bf16(const Tensor& x);
+/// rounded once a step, and an input once for forward and backward. Whoever holds them has them
+/// for longer.
+std::shared_ptr<const Half> in_bf16(const Tensor& x);
 /// Whether `multiply` computes this product in bf16 if that is the precision: whether the processor
 /// can, and each operand is used often enough to be worth rounding.
 bool is_worth_rounding(const Product& p);

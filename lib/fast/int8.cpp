@@ -39,8 +39,13 @@ void dot_products(const std::uint8_t* x, Index m, const std::int8_t* w, Index n,
 // [weight]
 /// A weight in 8 bits: number (i, j) stands for `number * scales[i]`.
 struct Weight8 : Storage::Kept {
-    std::vector<std::int8_t> numbers;    ///< row by row, for few rows of `x`; or empty
-    std::vector<onednn::Packed> packed;  ///< `columns` of each product, for many; or empty
+    explicit Weight8(const Tensor& w) : first(w.first()), shape(w.shape()) {}
+
+    Index first;  ///< with the shape, which part of the storage this is
+    Shape shape;
+    std::vector<std::int8_t> numbers;  ///< row by row, for few rows of `x`; or empty
+    /// `rows_at_once` of each product, for many; or empty
+    std::vector<std::shared_ptr<const onednn::Packed>> packed;
     std::vector<Real> scales;
     std::vector<std::int32_t> sums;  ///< 128 times the sum of a row's numbers
 };
@@ -54,7 +59,7 @@ Index rows_at_once(Index d_out) {
 }
 
 std::shared_ptr<Weight8> rounded_weight(const Tensor& w) {
-    const auto kept = std::make_shared<Weight8>();
+    const auto kept = std::make_shared<Weight8>(w);
     const Index n = w.dim(0), k = w.dim(1);
     kept->numbers.resize(static_cast<std::size_t>(n * k));
     kept->scales.resize(static_cast<std::size_t>(n));
@@ -73,21 +78,23 @@ std::shared_ptr<Weight8> rounded_weight(const Tensor& w) {
 }
 
 /// `w` in 8 bits, in the order that suits this many rows of `x`.
-const Weight8& in_int8(const Tensor& w, bool many) {
+std::shared_ptr<const Weight8> in_int8(const Tensor& w, bool many) {
     Storage& storage = *w.storage();
-    const auto kept = std::dynamic_pointer_cast<Weight8>(storage.kept());
-    if (kept && !(many ? kept->packed.empty() : kept->numbers.empty())) return *kept;
+    auto kept = std::dynamic_pointer_cast<const Weight8>(storage.kept());
+    if (kept && (kept->first != w.first() || kept->shape != w.shape())) kept = nullptr;
+    if (kept && !(many ? kept->packed.empty() : kept->numbers.empty())) return kept;
     const auto fresh = rounded_weight(w);
     if (many) {
         const Index n = w.dim(0), k = w.dim(1), some = rows_at_once(n);
         for (Index i = 0; i < n; i += some)
-            fresh->packed.emplace_back(fresh->numbers.data() + i * k, std::min(some, n - i), k);
+            fresh->packed.push_back(std::make_shared<const onednn::Packed>(
+                fresh->numbers.data() + i * k, std::min(some, n - i), k));
         if (!kept) fresh->numbers = {};
     } else if (kept) {
-        fresh->packed = std::move(kept->packed);
+        fresh->packed = kept->packed;
     }
     storage.keep(fresh);
-    return *fresh;
+    return fresh;
 }
 
 }  // namespace
@@ -95,10 +102,11 @@ const Weight8& in_int8(const Tensor& w, bool many) {
 Tensor linear_in_int8(const Tensor& x, const Linear& map, bool relu) {
     const Index m = x.dim(0), k = map.d_in(), n = map.d_out();
     const bool many = m > few && onednn::has_int8();
-    const Weight8& w = in_int8(map.weight.value, many);
+    const Index rows = many ? onednn::Packed::rows_for(m) : m;
+    const std::shared_ptr<const Weight8> w = in_int8(map.weight.value, many);
     thread_local std::vector<std::uint8_t> numbers;
     thread_local std::vector<Real> scales;
-    numbers.resize(static_cast<std::size_t>(m * k));
+    numbers.resize(static_cast<std::size_t>(rows * k));
     scales.resize(static_cast<std::size_t>(m));
     std::uint8_t* const x8 = numbers.data();
     Real* const x_scales = scales.data();
@@ -106,20 +114,20 @@ Tensor linear_in_int8(const Tensor& x, const Linear& map, bool relu) {
         for (Index i = begin; i < end; ++i)
             x_scales[i] = round_row(x.data() + i * k, k, 128, x8 + i * k);
     });
-    Ids sums({m, n});
+    Ids sums({rows, n});
     Tensor y({m, n});
     std::int32_t* const sum = sums.data();
     Real* const to = y.data();
-    const std::int32_t* const w_sums = w.sums.data();
-    const Real* const w_scales = w.scales.data();
+    const std::int32_t* const w_sums = w->sums.data();
+    const Real* const w_scales = w->scales.data();
     const Real* const bias = map.has_bias() ? map.bias.value.data() : nullptr;
     parallel_ranges(n, many ? rows_at_once(n) : 64, [&](Index begin, Index end) {
         const Index width = end - begin;
-        std::int32_t* const some = sum + m * begin;  // [m, width]
+        std::int32_t* const some = sum + rows * begin;  // [rows, width]
         if (many)
-            w.packed[static_cast<std::size_t>(begin / rows_at_once(n))].multiply(x8, m, some);
+            w->packed[static_cast<std::size_t>(begin / rows_at_once(n))]->multiply(x8, m, some);
         else
-            dot_products(x8, m, w.numbers.data() + begin * k, width, k, some);
+            dot_products(x8, m, w->numbers.data() + begin * k, width, k, some);
         for (Index i = 0; i < m; ++i)
             for (Index j = begin; j < end; ++j) {
                 const Real v = static_cast<Real>(some[i * width + j - begin] - w_sums[j]) *

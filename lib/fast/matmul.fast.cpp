@@ -116,8 +116,8 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
     const Index batch = matrices(c.shape());
     if (batch == 1 && is_skinny(any)) return skinny_matmul(any.at(c.data(), a.data(), b.data()));
     const bool in_halves = precision() == Precision::bf16 && batch == 1 && is_worth_rounding(any);
-    const Half* const a16 = in_halves ? in_bf16(a) : nullptr;
-    const Half* const b16 = in_halves ? in_bf16(b) : nullptr;
+    const std::shared_ptr<const Half> a16 = in_halves ? in_bf16(a) : nullptr;
+    const std::shared_ptr<const Half> b16 = in_halves ? in_bf16(b) : nullptr;
     const Block block = in_halves ? Block{part_of(m, threads(), 16), n} : block_of(any, batch);
     const Index by_rows = ceil_div(m, block.rows), by_columns = ceil_div(n, block.columns),
                 blocks = batch * by_rows * by_columns;
@@ -129,7 +129,8 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
         const Product part = whole.block(row, column, std::min(block.rows, m - row),
                                          std::min(block.columns, n - column));
         if (in_halves)
-            onednn::multiply(part, a16 + (part.a.data - a.data()), b16 + (part.b.data - b.data()));
+            onednn::multiply(part, a16.get() + (part.a.data - a.data()),
+                             b16.get() + (part.b.data - b.data()));
         else
             is_large(any) ? large_product(part) : by_eigen(part);
     };

@@ -23,39 +23,36 @@ const dnnl::engine& engine() {
     return cpu;
 }
 
-/// A program that oneDNN generates, for a product of these operands.
-struct Generated {
+/// How the matrices of a product lie in memory.
+struct Operands {
     Description a, b, c;
-    dnnl::matmul program;
-
-    Generated(const Description& of_a, const Description& of_b, const Description& of_c, bool add)
-        : a(of_a), c(of_c) {
-        dnnl::primitive_attr attributes;
-        if (add) {
-            dnnl::post_ops sum;
-            sum.append_sum();
-            attributes.set_post_ops(sum);
-        }
-#if DNNL_VERSION_MAJOR >= 3
-        const dnnl::matmul::primitive_desc described(engine(), of_a, of_b, of_c, attributes);
-#else
-        const dnnl::matmul::primitive_desc described({of_a, of_b, of_c}, attributes, engine());
-#endif
-        b = described.weights_desc();
-        program = dnnl::matmul(described);
-    }
-
-    void run(const void* a_data, const void* b_data, void* c_data) const {
-        thread_local dnnl::stream stream(engine());
-        const auto at = [](const Description& what, const void* data) {
-            return dnnl::memory(what, engine(), const_cast<void*>(data));
-        };
-        program.execute(stream, {{DNNL_ARG_SRC, at(a, a_data)},
-                                 {DNNL_ARG_WEIGHTS, at(b, b_data)},
-                                 {DNNL_ARG_DST, at(c, c_data)}});
-        stream.wait();
-    }
 };
+
+/// What oneDNN is to generate for a product of these operands. If it is to `add`, `c` is a summand.
+dnnl::matmul::primitive_desc program_for(const Operands& o, bool add) {
+    dnnl::primitive_attr attributes;
+    if (add) {
+        dnnl::post_ops sum;
+        sum.append_sum();
+        attributes.set_post_ops(sum);
+    }
+#if DNNL_VERSION_MAJOR >= 3
+    return {engine(), o.a, o.b, o.c, attributes};
+#else
+    return {{o.a, o.b, o.c}, attributes, engine()};
+#endif
+}
+
+void run(const dnnl::matmul& program, const Operands& o, const void* a, const void* b, void* c) {
+    thread_local dnnl::stream stream(engine());
+    const auto at = [](const Description& what, const void* data) {
+        return dnnl::memory(what, engine(), const_cast<void*>(data));
+    };
+    program.execute(
+        stream,
+        {{DNNL_ARG_SRC, at(o.a, a)}, {DNNL_ARG_WEIGHTS, at(o.b, b)}, {DNNL_ARG_DST, at(o.c, c)}});
+    stream.wait();
+}
 
 /// Calls `f`, on this thread alone, because all threads call this.
 template <class F>
@@ -66,13 +63,6 @@ void alone(const char* what, const F& f) {
     } catch (const dnnl::error& error) {
         throw std::runtime_error(fmt::format("{}: oneDNN failed: {}", what, error.what()));
     }
-}
-
-/// The program in `all` for this key, which `make` makes if there is none.
-template <class Key, class F>
-const Generated& found_or_made(std::map<Key, Generated>& all, const Key& key, const F& make) {
-    const auto found = all.find(key);
-    return found == all.end() ? all.emplace(key, make()).first->second : found->second;
 }
 
 bool has(dnnl_cpu_isa_t wanted) {
@@ -86,19 +76,34 @@ bool has_int8() {
     return has(dnnl_cpu_isa_avx512_core_vnni);
 }
 // [bf16]
-void multiply(const Product& p, const Half* a, const Half* b) {
-    thread_local std::map<std::array<Index, 9>, Generated> programs;
-    const auto make = [&] {
-        const auto matrix = [](Index m, Index n, Type type, Index row, Index column) {
-            return Description({m, n}, type, dnnl::memory::dims{row, column});
-        };
-        return Generated(matrix(p.m, p.k, Type::bf16, p.a.row, p.a.column),
-                         matrix(p.k, p.n, Type::bf16, p.b.row, p.b.column),
-                         matrix(p.m, p.n, Type::f32, p.width_c, 1), p.add);
+namespace {
+
+Operands operands_of(const Product& p) {
+    const auto matrix = [](Index m, Index n, Type type, Index row, Index column) {
+        return Description({m, n}, type, dnnl::memory::dims{row, column});
     };
-    const std::array key{p.m,     p.n,        p.k,       p.a.row,     p.a.column,
-                         p.b.row, p.b.column, p.width_c, Index{p.add}};
-    alone("product in bf16", [&] { found_or_made(programs, key, make).run(a, b, p.c); });
+    return {matrix(p.m, p.k, Type::bf16, p.a.row, p.a.column),
+            matrix(p.k, p.n, Type::bf16, p.b.row, p.b.column),
+            matrix(p.m, p.n, Type::f32, p.width_c, 1)};
+}
+
+/// The same product of matrices of any size, so that sentences of any length share a program.
+Product of_any_size(const Product& p) {
+    const Index any = DNNL_RUNTIME_DIM_VAL;  // the operands of each run say how many
+    const Strided a = Strided::of(nullptr, any, p.a.by_columns()),
+                  b = Strided::of(nullptr, any, p.b.by_columns());
+    return {nullptr, any, a, b, any, any, any, p.scale, p.add};
+}
+
+}  // namespace
+
+void multiply(const Product& p, const Half* a, const Half* b) {
+    thread_local std::map<std::array<bool, 3>, dnnl::matmul> programs;
+    alone("product in bf16", [&] {
+        dnnl::matmul& program = programs[{p.a.by_columns(), p.b.by_columns(), p.add}];
+        if (!program) program = dnnl::matmul(program_for(operands_of(of_any_size(p)), p.add));
+        run(program, operands_of(p), a, b, p.c);
+    });
 }
 // [int8]
 struct Packed::Parts {
@@ -106,10 +111,10 @@ struct Packed::Parts {
     Description description;
     dnnl::memory data;
 
-    /// For a product with m rows.
-    Generated generated(Index m) const {
+    /// Of a product with m rows.
+    Operands operands(Index m) const {
         return {Description({m, k}, Type::u8, dnnl::memory::dims{k, 1}), description,
-                Description({m, n}, Type::s32, dnnl::memory::dims{n, 1}), false};
+                Description({m, n}, Type::s32, dnnl::memory::dims{n, 1})};
     }
 };
 
@@ -117,7 +122,7 @@ Packed::Packed(const std::int8_t* rows, Index n, Index k) : parts_(new Parts{n, 
     alone("weights in 8 bits", [&] {
         const Index typical = 32;  // rows; the order depends on them little or not at all
         parts_->description = Description({k, n}, Type::s8, dnnl::memory::format_tag::any);
-        parts_->description = parts_->generated(typical).b;
+        parts_->description = program_for(parts_->operands(typical), false).weights_desc();
         parts_->data = dnnl::memory(parts_->description, engine());
         dnnl::memory from(Description({k, n}, Type::s8, dnnl::memory::dims{1, k}), engine(),
                           const_cast<std::int8_t*>(rows));
@@ -128,14 +133,18 @@ Packed::Packed(const std::int8_t* rows, Index n, Index k) : parts_(new Parts{n, 
 }
 
 Packed::~Packed() = default;
-Packed::Packed(Packed&&) noexcept = default;
+
+Index Packed::rows_for(Index m) {
+    return m <= 64 ? ceil_div(m, 8) * 8 : ceil_div(m, 64) * 64;
+}
 
 void Packed::multiply(const std::uint8_t* x, Index m, std::int32_t* sums) const {
-    thread_local std::map<std::array<Index, 3>, Generated> programs;
-    const auto make = [&] { return parts_->generated(m); };
+    thread_local std::map<std::array<Index, 3>, dnnl::matmul> programs;
     alone("product in 8 bits", [&] {
-        found_or_made(programs, {m, parts_->n, parts_->k}, make)
-            .run(x, parts_->data.get_data_handle(), sums);
+        const Operands o = parts_->operands(rows_for(m));
+        dnnl::matmul& program = programs[{rows_for(m), parts_->n, parts_->k}];
+        if (!program) program = dnnl::matmul(program_for(o, false));
+        run(program, o, x, parts_->data.get_data_handle(), sums);
     });
 }
 
@@ -170,7 +179,9 @@ Packed::Packed(const std::int8_t*, Index, Index) {
     missing();
 }
 Packed::~Packed() = default;
-Packed::Packed(Packed&&) noexcept = default;
+Index Packed::rows_for(Index m) {
+    return m;
+}
 void Packed::multiply(const std::uint8_t*, Index, std::int32_t*) const {
     missing();
 }

@@ -25,10 +25,12 @@ class Packed {
 public:
     Packed(const std::int8_t* rows, Index n, Index k);
     ~Packed();
-    Packed(Packed&&) noexcept;
 
-    /// Writes the sums, `[m, n]`, of the product with `x`, on the calling thread.
-    /// @param x  `[m, k]`
+    /// How many rows are multiplied for m of them: for few numbers of rows there are few programs.
+    static Index rows_for(Index m);
+    /// Writes the sums, `[rows_for(m), n]`, of the product with `x`, on the calling thread. Rows
+    /// from m on may hold anything.
+    /// @param x  `[rows_for(m), k]`
     void multiply(const std::uint8_t* x, Index m, std::int32_t* sums) const;
 
 private:

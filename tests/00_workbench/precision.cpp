@@ -91,10 +91,11 @@ TEST_CASE("all floats are rounded to bf16 alike in every way", "[fast]") {
             all(upper, i++) = std::bit_cast<float>(upper << 16 | lower);
     const Tensor x = all;  // of which no element is written from here on
     const Tensor expected = rounded(x, Precision::bf16);
-    const Half* const found = in_bf16(x);
+    const std::shared_ptr<const Half> found = in_bf16(x);
     Index wrong = 0;
     for (Index i = 0; i < x.size(); ++i) {
-        const float y = std::bit_cast<float>(std::uint32_t{found[i]} << 16), e = expected.data()[i];
+        const float y = std::bit_cast<float>(std::uint32_t{found.get()[i]} << 16),
+                    e = expected.data()[i];
         const bool tiny = std::abs(x.data()[i]) < std::numeric_limits<float>::min();
         wrong += std::isnan(e) ? !std::isnan(y) : !tiny && y != e;
     }
@@ -105,7 +106,7 @@ TEST_CASE("large products in bf16 are those of rounded operands", "[fast]") {
     if (!has_bf16()) return;  // where all products are in single precision
     Draw draw;
     for (const auto& [m, k, n] :
-         {std::array<Index, 3>{131, 130, 133}, {70, 1025, 67}, {300, 64, 129}})
+         {std::array<Index, 3>{131, 130, 133}, {70, 1025, 67}, {65, 512, 70}, {300, 64, 129}})
         for (const MatmulOptions& o : all_forms) {
             if (o.scale != 1) continue;
             const auto [a, b] = operands(draw, {}, m, k, n, o);
@@ -173,6 +174,17 @@ TEST_CASE("numbers kept in fewer bits are forgotten when an element is written",
     CHECK(agree(plain_linear(x, map, Precision::single), product()));
 }
 
+TEST_CASE("numbers in bf16 that are held outlive a write", "[fast]") {
+    Tensor x = random_tensor({300, 200});
+    const std::shared_ptr<const Half> whole = in_bf16(x), held = in_bf16(x.rows(100, 300));
+    CHECK(held.get() == whole.get() + 100 * 200);
+    const Half before = *held;
+    x.fill(3);
+    const std::shared_ptr<const Half> fresh = in_bf16(x);  // not in the block that is held
+    CHECK(*held == before);
+    CHECK(*fresh == 0x4040);
+}
+
 TEST_CASE("a weight that products read in bf16 remembers steps too small for bf16", "[fast]") {
     Random random(3);
     Linear map(140, 150, false, random);
@@ -198,7 +210,7 @@ TEST_CASE("a linear map in 8 bits is the plain one of rounded operands, for any 
         for (const bool bias : {true, false}) {
             Linear map(d_in, d_out, bias, random);
             for (Index i = 0; i < d_in; ++i) map.weight.value(d_out - 1, i) = 0;
-            const Tensor x = random_tensor({40, d_in});
+            const Tensor x = random_tensor({70, d_in});
             const Tensor expected = plain_linear(x, map, Precision::int8);
             const ScopedPrecision scoped(Precision::int8);
             const Tensor all = map.forward(x);
@@ -206,10 +218,30 @@ TEST_CASE("a linear map in 8 bits is the plain one of rounded operands, for any 
             Tensor positive = all.clone();
             for (Real& v : positive.values()) v = std::max(v, Real(0));
             CHECK(agree(positive, linear_in_int8(x, map, true), 0));
-            for (const Index m : {1, 2, 4, 5, 33})
+            for (const Index m : {1, 2, 4, 5, 33, 64, 65})
                 for_threads([&, &layer = map](int) {
                     CHECK(same_bits(all.rows(0, m).clone(), layer.forward(x.rows(0, m))));
                 });
+        }
+}
+
+TEST_CASE("in 8 bits, tensors that share a storage have numbers of their own", "[fast]") {
+    Random random(5);
+    const Linear whole(70, 90, false, random);
+    const auto with = [&](const Tensor& weight) {
+        Linear map = whole;
+        map.weight = Parameter(weight);
+        return map;
+    };
+    const Tensor& w = whole.weight.value;
+    const Linear upper = with(w.rows(0, 45)), lower = with(w.rows(45, 90)),
+                 wide = with(w.reshape({45, 140}));
+    for (const Index m : {3, 40})  // few rows and many
+        for (const Linear& map : {whole, upper, lower, whole, wide}) {
+            const Tensor x = random_tensor({m, map.d_in()});
+            const Tensor expected = plain_linear(x, map, Precision::int8);
+            const ScopedPrecision scoped(Precision::int8);
+            CHECK(agree(expected, map.forward(x)));
         }
 }
 
