@@ -1,6 +1,7 @@
 """The programs' output: recorded in ROOT/recorded, written here to BUILD/runs, and shown from BUILD/results.
 
-    python docs/record.py --root . --build build/book        rewrite ROOT/recorded from BUILD/runs; with --compare, print both
+    python docs/record.py --root . --build build/book        rewrite ROOT/recorded from BUILD/runs; with --only
+                                                             CHAPTER/RUN, one run; with --compare, print both
 
 Each run of a program has a folder CHAPTER/RUN with results.json, stdout.txt, command.txt and arrays. The pages show
 this machine's results if there are any, otherwise the recorded ones. recorded/about.json says when, on what machine, and
@@ -161,15 +162,16 @@ def gather(root: Path, build: Path) -> None:
                 shutil.rmtree(run)
         with suppress(OSError):
             chapter.rmdir()
-    origin = {
-        key: {
+    origin = {}
+    for key in chosen:
+        where = machine if key in here else recorded
+        where = {**where, **where["runs"].get(key, {})}
+        origin[key] = {
             "here": key in here,
-            "date": machine["runs"][key]["date"] if key in here else recorded.get("date", "an unknown day"),
-            "processor": (machine if key in here else recorded).get("processor", "an unknown processor"),
-            "compiler": (machine if key in here else recorded).get("compiler", "an unknown compiler"),
+            "date": where.get("date", "an unknown day"),
+            "processor": where.get("processor", "an unknown processor"),
+            "compiler": where.get("compiler", "an unknown compiler"),
         }
-        for key in chosen
-    }
     write_json(results / "origin.json", origin)
 
 
@@ -310,6 +312,31 @@ def stale(root: Path) -> Iterator[str]:
         yield f"{key} is recorded, but no chapter has such a run"
 
 
+def entry(root: Path, run: Run) -> dict[str, str]:
+    """What about.json says of a run."""
+    return {"command": run.command, "program": stands_on(root, run.chapter)}
+
+
+def keep(build: Path, folder: Path, kept: Path) -> None:
+    """Copy a run into the record. The book does not show one machine's folders."""
+    mirror(folder, kept)
+    printed = kept / "stdout.txt"
+    if printed.is_file():
+        printed.write_bytes(printed.read_bytes().replace(f"{build.resolve()}/".encode(), b""))
+
+
+def write_one(root: Path, build: Path, key: str) -> None:
+    """Rewrite one run in ROOT/recorded. Its day and machine are its own."""
+    here, runs = complete(build / "runs"), declared(root)
+    if key not in here or key not in runs:
+        raise cli.Failure(f"no run {key} in {build / 'runs'}, or no chapter has one")
+    keep(build, here[key], root / "recorded" / key)
+    machine, known = about_here(build), about(root / "recorded")
+    where = {"processor": machine["processor"], "compiler": machine["compiler"], **machine["runs"][key]}
+    known["runs"][key] = {**entry(root, runs[key]), **where}
+    write_json(root / "recorded/about.json", known)
+
+
 def write(root: Path, build: Path) -> tuple[int, int]:
     """Rewrite ROOT/recorded from BUILD/runs. Returns the numbers of runs and of bytes."""
     here, runs = complete(build / "runs"), declared(root)
@@ -323,13 +350,10 @@ def write(root: Path, build: Path) -> tuple[int, int]:
         if old.name != "live":  # that is docs/live/module.py's
             shutil.rmtree(old)
     for key in runs:
-        mirror(here[key], record / key)
-        printed = record / key / "stdout.txt"
-        if printed.is_file():  # the book does not show one machine's folders
-            printed.write_bytes(printed.read_bytes().replace(f"{build.resolve()}/".encode(), b""))
+        keep(build, here[key], record / key)
     machine = about_here(build)
-    dates = [entry["date"] for key, entry in machine.pop("runs").items() if key in runs]
-    entries = {key: {"command": run.command, "program": stands_on(root, run.chapter)} for key, run in runs.items()}
+    dates = [one["date"] for key, one in machine.pop("runs").items() if key in runs]
+    entries = {key: entry(root, run) for key, run in runs.items()}
     write_json(record / "about.json", {**machine, "date": max(dates), "runs": entries})
     return len(runs), size
 
@@ -339,10 +363,14 @@ def main() -> int:
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of the repository")
     parser.add_argument("--build", type=Path, default=Path("build/book"), help="build folder (default: build/book)")
     parser.add_argument("--compare", action="store_true", help="print BUILD/runs beside ROOT/recorded, and write nothing")
+    parser.add_argument("--only", metavar="CHAPTER/RUN", help="rewrite this run alone; it keeps a day and a machine of its own")
     parser.add_argument("--out", help=argparse.SUPPRESS)  # docs/run.py gives it to all whose output the pages show
     options = parser.parse_args()
     if options.compare:
         print("\n".join(compare(options.root.resolve(), options.build.resolve())))
+        return 0
+    if options.only:
+        write_one(options.root.resolve(), options.build.resolve(), options.only)
         return 0
     runs, size = write(options.root.resolve(), options.build.resolve())
     print(f"recorded/: {runs} runs, {size / 1000:.0f} kB")

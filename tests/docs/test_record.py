@@ -95,6 +95,24 @@ class Small(unittest.TestCase):
         with self.assertRaisesRegex(record.cli.Failure, f"these runs are missing in .*: {CHAPTER}/wide"):
             record.write(self.root, self.build)
 
+    def test_a_run_that_is_recorded_alone_has_a_machine_of_its_own(self) -> None:
+        about = self.root / "recorded/about.json"
+        kept = json.loads(about.read_text())
+        about.write_text(json.dumps({**kept, "processor": "another", "date": "2020-01-01"}))
+        put(self.build / "runs" / CHAPTER / "wide", {"mean": {"value": 2.5}})
+        record.write_one(self.root, self.build, f"{CHAPTER}/wide")
+        self.assertEqual(self.stale(), "")
+        values = json.loads((self.root / "recorded" / CHAPTER / "wide/results.json").read_text())
+        self.assertEqual(values["mean"]["value"], 2.5)
+        record.gather(self.root, self.build.parent / "elsewhere")
+        origin = json.loads((self.build.parent / "elsewhere/results/origin.json").read_text())
+        self.assertEqual(origin[f"{CHAPTER}/main"]["processor"], "another")
+        self.assertEqual(origin[f"{CHAPTER}/main"]["date"], "2020-01-01")
+        self.assertEqual(origin[f"{CHAPTER}/wide"]["processor"], kept["processor"])
+        self.assertNotEqual(origin[f"{CHAPTER}/wide"]["date"], "2020-01-01")
+        with self.assertRaisesRegex(record.cli.Failure, f"no run {CHAPTER}/new"):
+            record.write_one(self.root, self.build, f"{CHAPTER}/new")
+
     def test_pages_show_the_run_of_this_machine_where_there_is_one(self) -> None:
         put(self.build / "runs" / CHAPTER / "main", {**self.values, "mean": {"value": 1.75}})
         (self.build / "runs" / CHAPTER / "wide/stdout.txt").unlink()
