@@ -53,12 +53,12 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (118_300, r".*"),
-    "Python": (25_300, r".*\.py"),
-    "lib": (7_900, rf"lib/.*{CODE}"),
+    "everything": (118_370, r".*"),
+    "Python": (25_340, r".*\.py"),
+    "lib": (7_910, rf"lib/.*{CODE}"),
     "lib's root": (1_750, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (23_080, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_400, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "the chapters' code without exercises": (23_110, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (17_430, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
 CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/twins/chapter_15_\w+\.py|bench/llama_peer\.py"
