@@ -88,12 +88,30 @@ void show_scales(Transformer& model, Results& results) {
               by_one / static_cast<double>(n));
 }
 // [trainings]
+/// A model trained for the task. Without `masters`, its weights are rounded to bf16 after each
+/// step.
+Transformer trained(const Task& task, Index seed, Precision precision, bool masters = true) {
+    const ScopedPrecision scoped(precision);
+    Transformer model(task.model, Random(static_cast<std::uint64_t>(seed)));
+    train(model, task.corpus, task.training, [&](const StepReport&) {
+        if (masters) return;
+        for (const auto& [name, weight] : parameters_of(model))
+            weight->assign(rounded(weight->value, Precision::bf16));
+    });
+    return model;
+}
+
+Evaluation held_out(const Transformer& model, const Task& task) {
+    return evaluate(model, task.corpus, task.corpus.held_out);
+}
+
+constexpr Index seeds = 5;
+
 /// Trains the grammar's model with five seeds in single precision and in bf16.
 /// @return  the last of them, in single precision
 Transformer show_trainings(Results& results) {
     section("Trainings in single precision, and in bf16");
-    constexpr Index seeds = 5;
-    Task task = grammar_task();
+    const Task task = grammar_task();
     Table table(results, {{"seed", "4"},
                           varying("loss", "10.5f", "loss_float_{}"),
                           varying("in bf16", "10.5f", "loss_bf16_{}"),
@@ -101,18 +119,12 @@ Transformer show_trainings(Results& results) {
                           varying("in bf16", "8.0f", "exact_bf16_{}")});
     std::array<double, seeds> differences;
     std::unique_ptr<Transformer> last;
-    for (Index seed = 0; seed < seeds; ++seed) {
-        const auto trained = [&](Precision precision) {
-            const ScopedPrecision scoped(precision);
-            last = std::make_unique<Transformer>(task.model,
-                                                 Random(static_cast<std::uint64_t>(seed + 1)));
-            train(*last, task.corpus, task.training, [](const StepReport&) {});
-            const ScopedPrecision single(Precision::single);
-            return evaluate(*last, task.corpus, task.corpus.held_out);
-        };
-        const Evaluation bf16 = trained(Precision::bf16), single = trained(Precision::single);
-        table.row(seed + 1, seed + 1, single.loss, bf16.loss, single.exact, bf16.exact);
-        differences[static_cast<std::size_t>(seed)] = bf16.loss - single.loss;
+    for (Index seed = 1; seed <= seeds; ++seed) {
+        last = std::make_unique<Transformer>(trained(task, seed, Precision::single));
+        const Evaluation single = held_out(*last, task),
+                         bf16 = held_out(trained(task, seed, Precision::bf16), task);
+        table.row(seed, seed, single.loss, bf16.loss, single.exact, bf16.exact);
+        differences[static_cast<std::size_t>(seed - 1)] = bf16.loss - single.loss;
     }
     double mean = 0, square = 0;
     for (const double d : differences) mean += d / seeds;
@@ -123,6 +135,25 @@ Transformer show_trainings(Results& results) {
     results.set_varying("loss_more_half", half);
     results.set("held_out", task.corpus.held_out.size());
     return *last;
+}
+// [masters]
+/// Trains it in bf16 at a large and at a small learning rate, each time with masters and without.
+void show_masters(Results& results) {
+    section("With masters, and without");
+    Task task = grammar_task();
+    Table table(results, {{"seed", "4"},
+                          varying("rate 0.001", "12.0f", "masters_large_{}"),
+                          varying("no masters", "12.0f", "none_large_{}"),
+                          varying("rate 0.0001", "13.0f", "masters_small_{}"),
+                          varying("no masters", "12.0f", "none_small_{}")});
+    for (Index seed = 1; seed <= seeds; ++seed) {
+        const auto exact = [&](double rate, bool masters) {
+            task.training.learning_rate = static_cast<Real>(rate);
+            return held_out(trained(task, seed, Precision::bf16, masters), task).exact;
+        };
+        table.row(seed, seed, exact(1e-3, true), exact(1e-3, false), exact(1e-4, true),
+                  exact(1e-4, false));
+    }
 }
 // [floors]
 /// The floors of a step and of decoding, with what products reach in 32, 16 and 8 bits, and with
@@ -214,8 +245,9 @@ void show_bits(std::uint64_t seed, Results& results) {
     show_lost_steps(results);
     show_errors(seed, results);
     if (has_bf16()) {
-        Transformer trained = show_trainings(results);
-        show_scales(trained, results);
+        Transformer last = show_trainings(results);
+        show_masters(results);
+        show_scales(last, results);
     } else {
         fmt::print("\nno trainings: here is no oneDNN, or no instruction for products in bf16\n");
     }
