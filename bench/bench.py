@@ -31,7 +31,17 @@ from load import busy_processes
 from machine import describe_machine
 from tables import report
 from turns import OURS, System, measure, summary
-from works import PEERS, PROGRAM, WORKS, Work, installed, say_what_is_missing, systems_for
+from works import (
+    MODEL,
+    PEERS,
+    PROGRAM,
+    WORKS,
+    Work,
+    installed,
+    say_what_is_missing,
+    systems_for,
+    with_model,
+)
 
 RESULTS = ROOT / "build" / "bench" / "results.json"
 VENV = ROOT / "build" / "venv-bench" / "bin" / "python"
@@ -57,6 +67,8 @@ def find_floors(works: Sequence[Work], threads: int) -> tuple[dict[str, float], 
     """What this machine reaches, and the floor of each work in milliseconds."""
     show_progress(f"memory and products, {threads} threads")
     command = [PROGRAM, "floors", "--threads", str(threads)]
+    if model := next((work.model for work in works if work.model), None):
+        command += ["--model", str(model)]
     asked = "".join(f"{work.kind} {work.batch} {work.length}\n" for work in works)
     lines = subprocess.run(command, input=asked, capture_output=True, text=True, check=True).stdout
     limits, *floors = map(json.loads, lines.splitlines())
@@ -83,6 +95,7 @@ def run_work(work: Work, threads: int, systems: list[System], rounds: int, end: 
 
 
 def run_all(options: argparse.Namespace, works: list[Work]) -> dict:
+    works = with_model(works, options.model)
     have = installed(options.python)
     say_what_is_missing(works, have, options.python)
     end = time.monotonic() + QUICK_SECONDS if options.quick else math.inf
@@ -161,6 +174,13 @@ def parse() -> argparse.Namespace:
         default=VENV if VENV.exists() else Path("python3"),
         help="Python that has the peers (default: that of build/venv-bench\n"
         "if it exists, else python3)",
+    )
+    parser.add_argument(
+        "--model",
+        type=Path,
+        default=MODEL,
+        metavar="FILE",
+        help="the published model, a GGUF file (default: build/models/smollm2.gguf)",
     )
     parser.add_argument(
         "--list", action="store_true", help="show the works and the peers, and exit"

@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -20,7 +22,9 @@
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
 #include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
+#include "chapters/15_language_model/continuation.hpp"
 #include "chapters/15_language_model/language_model.hpp"
+#include "chapters/15_language_model/published_model.hpp"
 #include "chapters/15_language_model/training.hpp"
 #include "lib/fast/product.hpp"
 #include "lib/precision.hpp"
@@ -98,18 +102,62 @@ Work llama_step(Index texts, Index words) {
     };
 }
 
-/// Its products see each weight but those of the norms once a word, and its queries see the keys
-/// before them. Forward once, backward twice.
+/// The weights of all blocks' products.
+Index block_weights(const LlamaOptions& o) {
+    const auto& [d, heads, kv_heads, rotary] = o.block.attention;
+    return o.n_layers * (2 * d * d + 2 * d * (d / heads * kv_heads) + 3 * d * o.block.d_ff);
+}
+
+/// Multiply-adds of the queries of a text with the keys before them, and of weights with values.
+Index attention_products(const LlamaOptions& o, Index words) {
+    return o.n_layers * words * (words + 1) * o.block.attention.d_model;
+}
+
+/// Its products see each weight but those of the norms once a word. Forward once, backward twice.
 Floor llama_floor(Index texts, Index words) {
     const LlamaOptions o = llama();
-    const auto& [d, heads, kv_heads, rotary] = o.block.attention;
-    const Index block = 2 * d * d + 2 * d * (d / heads * kv_heads) + 3 * d * o.block.d_ff,
-                weights = o.n_layers * block + o.words * d, norms = (2 * o.n_layers + 1) * d,
-                attention = texts * o.n_layers * words * (words + 1) * d;
+    const Index d = o.block.attention.d_model, weights = block_weights(o) + o.words * d,
+                norms = (2 * o.n_layers + 1) * d, attention = texts * attention_products(o, words);
     constexpr Index real = sizeof(Real), adam = 3;  // a weight and its two means
     return {.multiply_adds = static_cast<double>(3 * (texts * words * weights + attention)),
             .bytes_read = static_cast<double>(real * weights),
             .bytes_updated = static_cast<double>(2 * adam * real * (weights + norms))};
+}
+
+using File = std::filesystem::path;
+
+/// Words for a published model to read, those of published_peer.py.
+std::vector<std::int32_t> published_words(Index count) {
+    std::vector<std::int32_t> words;
+    for (std::int32_t i = 0; i < count; ++i) words.push_back(17 + 7919 * i % 49000);
+    return words;
+}
+
+/// Reads a text at once, or goes on with one word greedily, word by word.
+Work published_work(const std::string& name, Index length, const File& file) {
+    const auto m = std::make_shared<const Published>(load_published(file));
+    const std::vector<std::int32_t> words = published_words(length);
+    if (name == "published_prompt") return [=] { Continuation(m->model, length).next(words); };
+    return [=] {
+        Continuation text(m->model, length);
+        std::int32_t word = words[0];
+        for (Index i = 0; i < length; ++i) {
+            const Tensor logits = text.next(word);
+            word = static_cast<std::int32_t>(std::ranges::max_element(logits.values()) -
+                                             logits.values().begin());
+        }
+    };
+}
+
+/// Word by word it reads all weights from memory for each. The last map sees the last word only.
+Floor published_floor(const std::string& name, Index length, const File& file) {
+    const Published m = load_published(file);
+    const LlamaOptions& o = m.model.options();
+    const bool prompt = name == "published_prompt";
+    const Index last = o.words * o.block.attention.d_model * (prompt ? 1 : length);
+    return {.multiply_adds = static_cast<double>(length * block_weights(o) + last +
+                                                 attention_products(o, length)),
+            .bytes_read = static_cast<double>((prompt ? 1 : length) * m.weight_bytes)};
 }
 
 Work toy_decode() {
@@ -158,7 +206,7 @@ TransformerOptions model_of(const std::string& name) {
     return small();
 }
 
-Work make_work(const std::string& name, Index sentences, Index words) {
+Work make_work(const std::string& name, Index sentences, Index words, const File& model) {
     if (name == "toy_step") {
         const Task task = toy_task();
         return training(task.model, make_batch(task.corpus, std::span(task.corpus.train).first(2)),
@@ -167,6 +215,7 @@ Work make_work(const std::string& name, Index sentences, Index words) {
     if (name == "toy_decode") return toy_decode();
     if (name == "product") return product(1024);
     if (name == "llama_step") return llama_step(sentences, words);
+    if (name.starts_with("published_")) return published_work(name, words, model);
     if (name.starts_with("attention")) return attention(sentences, words, name.ends_with("causal"));
     const TransformerOptions options = model_of(name);
     if (decodes(name)) return decoding(options, sentences, words);
@@ -175,7 +224,7 @@ Work make_work(const std::string& name, Index sentences, Index words) {
 
 /// The floor of a work. Attention has two products forward, and five backward, which computes the
 /// scores again; what the future hides costs nothing.
-Floor floor_of(const std::string& name, Index sentences, Index words) {
+Floor floor_of(const std::string& name, Index sentences, Index words, const File& model) {
     const double n = static_cast<double>(words), b = static_cast<double>(sentences);
     if (name == "product") return {.multiply_adds = 1024.0 * 1024 * 1024};
     if (name.starts_with("attention")) {
@@ -183,6 +232,7 @@ Floor floor_of(const std::string& name, Index sentences, Index words) {
         return {.multiply_adds = 7 * b * pairs * 512};
     }
     if (name == "llama_step") return llama_floor(sentences, words);
+    if (name.starts_with("published_")) return published_floor(name, words, model);
     const TransformerOptions options = model_of(name);
     if (name == "toy_step") return toy_step().floor();
     if (name == "toy_decode") return decoding_floor(options, 1, 8, 7);
@@ -190,7 +240,7 @@ Floor floor_of(const std::string& name, Index sentences, Index words) {
     return training_floor(options, sentences, words, words, OptimizerKind::adam);
 }
 
-void print_floors() {
+void print_floors(const File& model) {
     const Limits limits = undisturbed([] { return measure_limits(); });
     const nlohmann::json reached{{"read", limits.read},
                                  {"copy", limits.copy},
@@ -200,7 +250,7 @@ void print_floors() {
     std::cout << reached << std::endl;
     std::string name;
     for (Index sentences = 0, words = 0; std::cin >> name >> sentences >> words;)
-        std::cout << floor_ms(floor_of(name, sentences, words), limits) << std::endl;
+        std::cout << floor_ms(floor_of(name, sentences, words, model), limits) << std::endl;
 }
 
 #ifdef __clang__
@@ -230,21 +280,24 @@ int main(int argc, char** argv) {
     Program program("Do one kind of work, an iteration for each line of input, and time it");
     program.options().add("work", name,
                           "toy_step, base_step, small_step, llama_step, toy_decode, base_decode, "
-                          "small_decode, product, attention, attention_causal, floors");
+                          "small_decode, product, attention, attention_causal, published_tokens, "
+                          "published_prompt, floors");
+    File file;
     std::string bits = "float";
     program.options()
         .add("--precision", bits, "of products: float, bf16 or int8")
         .one_of({"float", "bf16", "int8"});
+    program.options().add("--model", file, "a published model, for its works");
     program.options().add("--batch", sentences, "sentences per batch").range(1, 1 << 20);
     program.options().add("--length", words, "words of source and of target").range(1, 5000);
     return program.run(argc, argv, [&] {
-        if (name == "floors") return print_floors();
+        if (name == "floors") return print_floors(file);
         std::string without;  // instructions for bf16
         if (bits == "int8")
             set_precision(Precision::int8);
         else
             without = choose_precision(bits);
-        const Work work = make_work(name, sentences, words);
+        const Work work = make_work(name, sentences, words, file);
         work();
         std::cout << "ready " << built_with() << (without.empty() ? "" : "; ") << without
                   << std::endl;

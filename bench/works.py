@@ -16,8 +16,16 @@ PEERS = {
     "tuned": "PyTorch tuned by hand",
     "compile": "PyTorch tuned, and compiled by torch.compile",
     "ctranslate2": "CTranslate2",
+    "llama_cpp": "llama.cpp, through llama-cpp-python",
+    "transformers": "transformers on PyTorch, with the weights in float",
 }
-PACKAGES = {"torch": "PyTorch", "ctranslate2": "CTranslate2"}
+PACKAGES = {
+    "torch": "PyTorch",
+    "ctranslate2": "CTranslate2",
+    "llama_cpp": "llama-cpp-python",
+    "transformers": "transformers",
+}
+MODEL = HERE.parent / "build" / "models" / "smollm2.gguf"
 TURN_MS = 100  # a training step makes hundreds of calls in a row, so that none of them is cold
 # For glibc: keeps freed memory, because fresh pages from the system cost time.
 KEEP_MEMORY = {
@@ -40,11 +48,13 @@ class Work:
     family: str = ""
     busy: bool = False  # measured while other processes keep all processors busy
     precision: str = "float"  # of products: float, bf16 or int8
+    model: Path | None = None  # a file with a published model
 
     @property
     def options(self) -> list[str]:
         sizes = ["--batch", str(self.batch), "--length", str(self.length)]
-        return sizes if self.precision == "float" else [*sizes, "--precision", self.precision]
+        more = ["--model", str(self.model)] if self.model else []
+        return [*sizes, *more] if self.precision == "float" else [*sizes, "--precision", self.precision]
 
 
 TRAINING, DECODING = ("eager", "tuned", "compile"), ("eager", "tuned", "ctranslate2")
@@ -77,6 +87,10 @@ def attention(n: int, causal: bool) -> Work:
     return Work(f"{kind}_{n}", kind, text, batch, n, ("tuned",), "attention")
 
 
+def published(kind: str, text: str, n: int, peers: tuple[str, ...]) -> Work:
+    return Work(f"published_{kind}", f"published_{kind}", text, 1, n, peers, "published", model=MODEL)
+
+
 TOY_STEP = "training step, the toy, 2 sentences of 8 and 7 words, SGD with momentum"
 LLAMA_STEP = "training step, chapter 15's Llama of 4 layers, 4 texts of 256 words, Adam"
 WORKS = [
@@ -97,6 +111,8 @@ WORKS = [
     rounded(step("small_step", "small", 64, 24), "bf16", TRAINING),
     rounded(decode("base_decode", "base", 32, 24), "int8", ("ctranslate2",)),
     rounded(decode("one_decode", "base", 1, 24), "int8", ("ctranslate2",)),
+    published("tokens", "128 words of a published model, greedily, one by one", 128, ("llama_cpp",)),
+    published("prompt", "a text of 256 words, read by a published model", 256, ("llama_cpp", "transformers")),
 ]
 
 
@@ -116,6 +132,16 @@ def package_of(peer: str) -> str:
     return peer if peer in PACKAGES else "torch"
 
 
+def with_model(works: list[Work], model: Path) -> list[Work]:
+    """The works, with this file in those of a published model, or without them if there is none."""
+    wanted = [w for w in works if w.model]
+    if wanted and not model.is_file():
+        names = " and ".join(w.name for w in wanted)
+        print(f"{names}: there is no {model}, so not measured; ./book model smollm2 downloads it")
+        return [w for w in works if not w.model]
+    return [replace(w, model=model.resolve()) if w.model else w for w in works]
+
+
 def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -> None:
     wanted = {package_of(peer) for work in works for peer in work.peers}
     missing = [name for package, name in PACKAGES.items() if package in wanted - have]
@@ -129,17 +155,19 @@ def say_what_is_missing(works: list[Work], have: set[str], python: Path | str) -
 
 def systems_for(work: Work, threads: int, python: Path | str, have: set[str], quick: bool) -> list[System]:
     """This book's program, and the peers that can do this work here. A quick run leaves out
-    torch.compile, which takes a minute."""
+    torch.compile and transformers, which take a minute to start."""
     options = (*work.options, "--threads", str(threads))
     systems = [System(OURS, (str(PROGRAM), work.kind, *options), turn_ms=TURN_MS)]
     environment = {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
     for peer in work.peers:
-        if package_of(peer) not in have or (quick and peer == "compile"):
+        if package_of(peer) not in have or (quick and peer in ("compile", "transformers")):
             continue
         tuned = {} if peer == "eager" else KEEP_MEMORY
         script, style, pause = "pytorch_peer.py", ["--style", peer], 0.05
         if peer == "ctranslate2":
             script, style, pause = "ctranslate2_peer.py", [], 0.25  # its threads spin for 0.2 s
+        if work.model:
+            script, style = "published_peer.py", ["--system", peer]
         command = (str(python), str(HERE / script), work.kind, *style, *options)
         systems.append(System(peer, command, environment | tuned, pause, TURN_MS))
     return systems

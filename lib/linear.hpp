@@ -35,8 +35,8 @@ public:
 
     void collect(Parameters& list, const std::string& name);
 
-    Index d_in() const { return weight.value.dim(1); }
-    Index d_out() const { return weight.value.dim(0); }
+    Index d_in() const { return weight.stored ? weight.stored->d_in() : weight.value.dim(1); }
+    Index d_out() const { return weight.stored ? weight.stored->d_out() : weight.value.dim(0); }
     bool has_bias() const { return !bias.value.empty(); }
 
     Parameter weight;  ///< [d_out, d_in]

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "lib/gradient.hpp"
+#include "lib/stored_weight.hpp"
 #include "lib/tensor.hpp"
 
 namespace abh {
@@ -13,6 +15,7 @@ namespace abh {
 struct Parameter {
     Tensor value;
     Gradient gradient;
+    std::shared_ptr<const StoredWeight> stored;  ///< if given, in place of `value`
 
     Parameter() = default;
     explicit Parameter(Tensor initial) : value(std::move(initial)), gradient(value.shape()) {}

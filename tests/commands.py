@@ -164,11 +164,12 @@ VERBS = {
     "mutate": ("tests/mutate.py",),
     "bench": ("bench/*.py",),
     "serve": ("docs/serve.py",),
+    "model": ("chapters/15_language_model/model.py",),
     "check-pages": ("tests/browser/*.py",),
     **dict.fromkeys(("check", "progress", "gate", "handout", "grade", "hunt"), ("judge/**/*.py",)),
     **dict.fromkeys(("build", "record", "test", "--help"), ()),
 }
-SCRIPTS_OF = {"mutate": "tests/mutate.py", "bench": "bench/bench.py", "serve": "docs/serve.py"}
+SCRIPTS_OF = {verb: VERBS[verb][0] for verb in ("mutate", "serve", "model")} | {"bench": "bench/bench.py"}
 
 
 def simple(text: str) -> list[list[str]]:

@@ -45,7 +45,7 @@ public:
     /// @return         `[B, L, d_model]`
     Tensor forward(const Tensor& x, Cache* cache = nullptr, const Packing& packing = {},
                    Tensor* weights = nullptr) const;
-    /// The next row of a text, `[1, 1, d_model]`, after `length` others: see `GroupedAttention`.
+    /// The next row of a text after `length` others, or its first rows: see `GroupedAttention`.
     Tensor next(const Tensor& x, KeyValues& kv, Index length) const;
     /// Adds to the gradients of all parameters. @return `dx`, `[B, L, d_model]`
     Tensor backward(const Tensor& dy, const Cache& cache);

@@ -108,20 +108,29 @@ KeyValues GroupedAttention::room(Index rows) const {
 
 Tensor GroupedAttention::next(const Tensor& x, KeyValues& kv, Index length) const {
     const auto& [d_model, n_heads, n_kv_heads, rotary] = options_;
-    require(length < kv.k.dim(2), "grouped attention: no room after {} words", length);
+    const Index n = x.dim(1), d_k = d_model / n_heads;
+    require(length + n <= kv.k.dim(2), "grouped attention: no room after {} words", length);
+    require(n == 1 || length == 0, "grouped attention: {} rows after {}, expected one", n, length);
     Tensor q = w_q.forward(x), k = w_k.forward(x);
+    const Tensor v = w_v.forward(x);
     if (rotary) {
         q = rotate(q, n_heads, *rotary, length);
         k = rotate(k, n_kv_heads, *rotary, length);
     }
-    const Index d_k = d_model / n_heads;
-    const auto heads = [&](const Tensor& row, Index n) { return row.reshape({n, 1, 1, d_k}); };
-    append(kv, length, heads(k, n_kv_heads), heads(w_v.forward(x), n_kv_heads));
+    const auto heads = [&](const Tensor& rows, Index t, Index count) {
+        return rows.reshape({n, count, 1, d_k}).rows(t, t + 1).reshape({count, 1, 1, d_k});
+    };
+    for (Index t = 0; t < n; ++t)
+        append(kv, length + t, heads(k, t, n_kv_heads), heads(v, t, n_kv_heads));
+    if (n > 1)
+        return w_o.forward(attend_heads(q, share_heads(k, n_kv_heads, n_heads),
+                                        share_heads(v, n_kv_heads, n_heads), n_heads, hide_future(),
+                                        {}, nullptr, nullptr));
     Ids groups({n_heads});  // whose keys and values each query head reads, where they lie
     for (Index h = 0; h < n_heads; ++h)
         groups(h) = static_cast<std::int32_t>(h * n_kv_heads / n_heads);
     const Mask none = Mask::zeros({n_kv_heads, 1, kv.k.dim(2), 1});
-    const Tensor context = attend_cached(heads(q, n_heads), kv, length + 1, none, groups, {});
+    const Tensor context = attend_cached(heads(q, 0, n_heads), kv, length + 1, none, groups, {});
     return w_o.forward(context.reshape(x.shape()));
 }
 // [backward]

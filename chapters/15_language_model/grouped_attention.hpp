@@ -50,11 +50,11 @@ public:
     Tensor forward(const Tensor& x, Cache* cache = nullptr, const Packing& packing = {},
                    Tensor* weights = nullptr) const;
     /// The next row of a text: keeps its key and value after those of the rows so far, and attends
-    /// to all of them.
-    /// @param x       `[1, 1, d_model]`
+    /// to all of them. Or the first n rows, each of which attends to itself and those before it.
+    /// @param x       `[1, n, d_model]`
     /// @param kv      `[n_kv_heads, 1, room, d_k]`
-    /// @param length  number of rows so far, less than the room
-    /// @return        `[1, 1, d_model]`
+    /// @param length  number of rows so far; at most room - n, and 0 if n > 1
+    /// @return        `[1, n, d_model]`
     Tensor next(const Tensor& x, KeyValues& kv, Index length) const;
     /// No keys and values, with room for so many rows.
     KeyValues room(Index rows) const;

@@ -1,5 +1,6 @@
 #include "chapters/15_language_model/language_model.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "lib/part.hpp"
@@ -71,6 +72,19 @@ void Llama::collect(Parameters& list, const std::string& name) {
     norm.collect(list, join_name(name, "norm"));
     if (!options_.tied) output.collect(list, join_name(name, "lm_head"));
 }
+// [llama: vectors]
+Tensor Llama::vectors(const Ids& ids, Embedding::Cache* cache) const {
+    const auto& stored = embed.table.stored;
+    if (!stored) return embed.forward(ids, cache);
+    Tensor x({ids.dim(0), ids.dim(1), stored->d_in()});
+    auto to = x.values().begin();
+    for (const std::int32_t id : ids.values()) {
+        require(id >= 0 && id < stored->d_out(), "language model: word {} of {}", id,
+                stored->d_out());
+        to = std::ranges::copy(stored->read_rows(id, id + 1).values(), to).out;
+    }
+    return x;
+}
 // [llama: forward]
 Tensor Llama::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* weights) const {
     require(text.ids.dim(1) >= 1, "language model: a text without words");
@@ -80,7 +94,7 @@ Tensor Llama::forward(const Sentences& text, Cache* cache, std::vector<Tensor>* 
     if (cache) cache->blocks.resize(blocks.size());
     if (weights) weights->resize(blocks.size());
     if (cache) cache->packing = text.packing;
-    Tensor x = embed.forward(text.ids, part(cache, &Cache::embed));
+    Tensor x = vectors(text.ids, part(cache, &Cache::embed));
     if (positions) x = positions->forward(x, part(cache, &Cache::positions));
     x = pack(x, text.packing);
     for (std::size_t i = 0; i < blocks.size(); ++i)

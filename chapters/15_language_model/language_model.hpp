@@ -84,9 +84,13 @@ public:
     Tensor forward(const Sentences& text, Cache* cache = nullptr,
                    std::vector<Tensor>* weights = nullptr) const;
     void backward(const Tensor& dy, const Cache& cache);
+    /// The table's rows for these words, `[B, L, d_model]`.
+    Tensor vectors(const Ids& ids, Embedding::Cache* cache = nullptr) const;
 
     void collect(Parameters& list, const std::string& name);
     const LlamaOptions& options() const { return options_; }
+    /// For a loader, which changes the numbers of words and layers to those of its file.
+    void set_options(const LlamaOptions& options) { options_ = options; }
     Random& random() { return random_; }
 
 private:

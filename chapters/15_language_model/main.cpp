@@ -1,5 +1,6 @@
 #include "chapters/15_language_model/experiment.hpp"
 #include "chapters/15_language_model/leak.hpp"
+#include "chapters/15_language_model/published_commands.hpp"
 #include "chapters/15_language_model/sample.hpp"
 #include "chapters/15_language_model/tatoeba.hpp"
 #include "lib/device.hpp"
@@ -27,9 +28,11 @@ int main(int argc, char** argv) {
     sample.add("--words", o.words, "the most words of one").range(1, 512);
     sample.add("--top", o.top, "print the likeliest next words instead").range(1, 1000);
     sample.add("--attention", o.attention, "SVG file for where the first text's words look");
+    PublishedCommands published(options);
     return program.run(argc, argv, [&] {
         require(!on_cuda(), "chapter 15 has no kernels: --way cuda, expected plain or fast");
         Results& results = program.results();
+        if (published.run(results, program.seed())) return;
         if (seeds.chosen()) return show_experiment(5, 1, results);
         if (parts.chosen()) return show_parts(5, results);
         if (leak.chosen()) return show_leak(5, results);

@@ -16,16 +16,7 @@
 
 namespace abh {
 // [model]
-namespace {
-
-/// A stack of today, trained on the grammar's lines, every word counting, and its words.
-struct Trained {
-    Vocabulary words;
-    Llama model;
-};
-
-/// @param smoothing  of the loss; 0 for a model whose probabilities shall be the text's
-Trained trained(std::uint64_t seed, Real smoothing = 0) {
+Trained trained(std::uint64_t seed, Real smoothing) {
     Task task = grammar_task();
     task.training.smoothing = smoothing;
     Trained t{line_vocabulary(task.corpus),
@@ -54,6 +45,8 @@ Trained trained(std::uint64_t seed, Real smoothing = 0) {
     return t;
 }
 // [continue]
+namespace {
+
 using Text = std::vector<std::int32_t>;  // ids of its words
 
 /// The prompt's words, then words drawn until the end symbol comes or there are `most`.

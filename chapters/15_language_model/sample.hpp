@@ -3,10 +3,21 @@
 #include <filesystem>
 #include <string>
 
+#include "chapters/09_training/data/corpus.hpp"
+#include "chapters/15_language_model/language_model.hpp"
 #include "chapters/15_language_model/sampling.hpp"
 #include "lib/program/output.hpp"
 
 namespace abh {
+// [trained]
+/// A stack of today, trained on the grammar's lines, every word counting, and its words.
+struct Trained {
+    Vocabulary words;
+    Llama model;
+};
+/// The model of this seed, which is trained if its checkpoint is missing.
+/// @param smoothing  of the loss; 0 for a model whose probabilities shall be the text's
+Trained trained(std::uint64_t seed, Real smoothing = 0);
 // [options]
 struct SampleOptions {
     std::string prompt = "我 有";

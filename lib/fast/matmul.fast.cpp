@@ -142,6 +142,10 @@ void multiply(Tensor& c, const Tensor& a, const Tensor& b, MatmulOptions o, bool
 
 }  // namespace abh::fast
 // [interface]
+void abh::product_here(const Product& product) {
+    fast::is_large(product) ? fast::large_product(product) : fast::by_eigen(product);
+}
+
 bool abh::products_by_library() {
     return fast::with_library;
 }

@@ -73,6 +73,9 @@ void small_matmul(const Product& product);
 /// contiguous, and likewise of `b`. The bits of an element depend only on its row of `a`, its
 /// column of `b` and `scale`, so parts of a product can be computed separately, on any thread.
 void packed_matmul(const Product& product);
+/// A product of any size by what is fastest, on the calling thread. It has the same bits in every
+/// run.
+void product_here(const Product& product);
 /// Whether `skinny_matmul` is best for a product of whole matrices. It is if `a` has few rows and
 /// is not transposed, and `b` is not small.
 bool is_skinny(const Product& product);

@@ -38,6 +38,11 @@ private:
     File file_{nullptr, std::fclose};
 };
 
+/// Throws std::runtime_error: `cannot read FILE: No such file or directory`.
+/// @param why  the reason; if empty, the one that errno gives
+[[noreturn]] void cannot(const char* verb, const std::filesystem::path& path,
+                         const std::string& why = {});
+
 /// The whole content of a file. A file of more than `most_bytes` and a git-lfs pointer are refused.
 /// @throws std::runtime_error naming path and reason
 std::string read_file(const std::filesystem::path& path,

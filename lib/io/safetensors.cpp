@@ -6,6 +6,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "lib/eigen.hpp"
@@ -84,13 +85,18 @@ Tensor read_elements(const Shape& shape, const char* bytes) {
 
 /// An element type that we can read.
 struct Dtype {
-    const char* name;
+    std::string_view name;
     std::uint64_t bytes;  ///< per element
     Tensor (*read)(const Shape&, const char* bytes);
 };
 constexpr std::array dtypes{
     Dtype{"F32", 4, read_elements<float>}, Dtype{"F64", 8, read_elements<double>},
     Dtype{"F16", 2, read_elements<Eigen::half>}, Dtype{"BF16", 2, read_elements<Eigen::bfloat16>}};
+
+Tensor read(const TensorPlace& place) {
+    const auto named = [&](const Dtype& d) { return place.dtype == d.name; };
+    return std::ranges::find_if(dtypes, named)->read(place.shape, place.data);
+}
 // [load: header]
 constexpr std::size_t most_header_bytes = 100'000'000;  // the reference reader's limit
 
@@ -139,15 +145,17 @@ Entry parse_entry(const std::string& name, const json& item) try {
 } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("tensor {}: {}", name, error.what()));
 }
+
+}  // namespace
 // [load]
-TensorFile parse(std::string_view file) {
+TensorIndex index_safetensors(std::string_view file) {
     std::uint64_t length = 0;
     require(file.size() >= 8, "it has {} bytes, expected at least 8", file.size());
     std::memcpy(&length, file.data(), 8);
     require(length <= most_header_bytes && length <= file.size() - 8,
             "header length {} in a file of {} bytes", length, file.size());
 
-    TensorFile content;
+    TensorIndex index;
     std::vector<Entry> entries;
     const json header = parse_header(file.substr(8, length));
     for (const auto& [name, item] : header.items()) {
@@ -158,7 +166,7 @@ TensorFile parse(std::string_view file) {
         require(item.is_object(), "__metadata__ is not an object");
         for (const auto& [key, value] : item.items()) {
             require(value.is_string(), "__metadata__ {} is not a string", key);
-            content.metadata[key] = value.get<std::string>();
+            index.metadata[key] = value.get<std::string>();
         }
     }
 
@@ -171,22 +179,23 @@ TensorFile parse(std::string_view file) {
                 "tensor {} lies at bytes {} to {}, expected to begin at {} and end by {}", e.name,
                 e.begin, e.end, position, data.size());
         position = e.end;
-        content.tensors[e.name] = e.dtype->read(e.shape, data.data() + e.begin);
+        index.tensors[e.name] = {e.dtype->name, e.shape, data.data() + e.begin};
     }
     require(position == data.size(), "bytes after the last tensor: {}, expected none",
             data.size() - position);
-    return content;
+    return index;
 }
-
-}  // namespace
 
 TensorFile load_safetensors(const std::filesystem::path& path) {
     const std::string file = read_file(path);
     try {
-        return parse(file);
+        TensorIndex index = index_safetensors(file);
+        TensorFile content{.tensors = {}, .metadata = std::move(index.metadata)};
+        for (const auto& [name, place] : index.tensors) content.tensors[name] = read(place);
+        return content;
     } catch (const std::invalid_argument& error) {
-        throw std::runtime_error(fmt::format("{}: not a usable safetensors file: {}", path.string(),
-                                             printable(error.what())));
+        throw std::runtime_error(printable(
+            fmt::format("{}: not a usable safetensors file: {}", path.string(), error.what())));
     }
 }
 // [look up]

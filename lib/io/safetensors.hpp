@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "lib/tensor.hpp"
 
@@ -34,5 +35,20 @@ void try_to_save_safetensors(const std::filesystem::path& path, const TensorFile
 /// sizes, offsets (no holes, no overlaps), and the file's length.
 /// @throws std::runtime_error naming the file and what is wrong with it
 TensorFile load_safetensors(const std::filesystem::path& path);
+// [index]
+/// A tensor in the bytes of a file.
+struct TensorPlace {
+    std::string_view dtype;  ///< F32, F64, F16 or BF16
+    Shape shape;
+    const char* data;
+};
+/// Where the tensors of a safetensors file lie, and its notes.
+struct TensorIndex {
+    std::map<std::string, TensorPlace> tensors;
+    std::map<std::string, std::string> metadata;
+};
+/// Checks the bytes of a file as `load_safetensors` does.
+/// @throws std::invalid_argument saying what is wrong
+TensorIndex index_safetensors(std::string_view file);
 
 }  // namespace abh

@@ -1,7 +1,9 @@
-// Once: the numbers by hand of the pages on gates and groups and on the block.
+// Once: the numbers by hand of the pages on gates and groups, on the block, and on fewer bits.
 #include <cmath>
 
 #include "chapters/15_language_model/block.hpp"
+#include "chapters/15_language_model/published/blocks.hpp"
+#include "lib/eigen.hpp"
 #include "tests/support.hpp"
 
 using namespace abh;
@@ -19,6 +21,15 @@ GatedFeedForward unit() {
     network.up.weight.assign(Tensor({1, 2}, {0, 1}));
     network.down.weight.assign(Tensor({2, 1}, {1, 0}));
     return network;
+}
+
+/// What the first four of some numbers come back as if these fill a block, again and again.
+Tensor first_four(const std::vector<double>& numbers, NumberKind kind) {
+    Tensor block({1, 32});
+    for (std::size_t i = 0; i < 32; ++i)
+        vector(block)(static_cast<Index>(i)) = static_cast<Real>(numbers[i % numbers.size()]);
+    const Tensor rounded = rounded_matrix(block, kind).read_rows(0, 1);
+    return Tensor({4}, {rounded(0, 0), rounded(0, 1), rounded(0, 2), rounded(0, 3)});
 }
 
 }  // namespace
@@ -75,4 +86,29 @@ TEST_CASE("a branch reads the stream through a norm, and adds to the stream itse
     CHECK(max_difference(y, Tensor({1, 1, 2}, {8, 7})) < 1e-5);
     const Tensor second = block.forward(y);
     CHECK(max_difference(second, Tensor({1, 1, 2}, {Real(14.07), Real(13.39)})) < 0.005);
+}
+
+TEST_CASE("one outlier takes all levels of its block, and no other block's") {
+    const std::vector<double> first{0.38, -0.40, 0.17, -0.09}, second{0.2, 8, 2.8, 4.4},
+        both{0.38, -0.40, 0.17, -0.09, 0.2, 8, 2.8, 4.4};
+    constexpr double in_fp16 = 1.0 / 2048;  // scales and minima are off by this much of their size
+    CHECK(max_difference(first_four(both, NumberKind::q4_0), Tensor::zeros({4})) == 0);
+    CHECK(max_difference(first_four(first, NumberKind::q4_0),
+                         Tensor({4}, {Real(0.35), Real(-0.40), Real(0.15), Real(-0.10)})) <
+          0.40 * in_fp16 + tolerance);
+    CHECK(max_difference(first_four(second, NumberKind::q4_0), Tensor({4}, {0, 8, 3, 4})) == 0);
+    CHECK(max_difference(first_four(first, NumberKind::q4_1),
+                         Tensor({4}, {Real(0.38), Real(-0.40), Real(0.172), Real(-0.088)})) <
+          (0.78 + 0.40) * in_fp16 + tolerance);
+    CHECK(max_difference(first_four(second, NumberKind::q4_1),
+                         Tensor({4}, {Real(0.2), 8, Real(2.8), Real(4.36)})) <
+          (7.8 + 0.2) * in_fp16 + tolerance);
+}
+
+TEST_CASE("the low halves of a block's bytes are its first half") {
+    Tensor numbers({1, 32});
+    for (Index i = 0; i < 32; ++i) numbers(0, i) = static_cast<Real>(i < 16 ? i : 0);
+    const BlockMatrix block = rounded_matrix(numbers, NumberKind::q4_1);
+    for (Index i = 0; i < 16; ++i) CHECK(block.row(0)[4 + i] == static_cast<std::byte>(i));
+    CHECK(max_difference(block.read_rows(0, 1), numbers) == 0);
 }

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "chapters/09_training/loss/argmax.hpp"
-#include "chapters/15_language_model/language_model.hpp"
+#include "chapters/15_language_model/published_model.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
 #include "tests/support.hpp"
@@ -18,34 +18,14 @@ const fs::path folder = fs::path(ABH_GOLDEN) / "llama";
 const std::vector<std::string> models = {"one_key_head", "three_key_heads", "all_key_heads",
                                          "odd",          "one_head",        "half"};
 
-/// The options that config.json names.
 LlamaOptions options_of(const std::string& name) {
     const auto config = nlohmann::json::parse(read_file(folder / name / "config.json"));
-    const Real base = config.at("rope_parameters").at("rope_theta");
-    LlamaOptions o{.words = config.at("vocab_size"),
-                   .n_layers = config.at("num_hidden_layers"),
-                   .tied = config.at("tie_word_embeddings")};
-    o.block = {.attention = {.d_model = config.at("hidden_size"),
-                             .n_heads = config.at("num_attention_heads"),
-                             .n_kv_heads = config.at("num_key_value_heads"),
-                             .rotary = RotaryOptions{base, Pairing::halves}},
-               .d_ff = config.at("intermediate_size"),
-               .eps = config.at("rms_norm_eps")};
-    return o;
+    return published_options(notes_of_json(folder / name / "config.json"),
+                             config.at("tie_word_embeddings"), Pairing::halves);
 }
 
-/// The model with the weights of its file, of which none is left over.
 Llama load(const std::string& name, const LlamaOptions& options) {
-    Llama model(options, Random(1));
-    const TensorFile file = load_safetensors(folder / name / "model.safetensors");
-    const Parameters parameters = parameters_of(model);
-    for (const auto& [key, parameter] : parameters) {
-        const std::string stored = key == "lm_head.weight" ? key : "model." + key;
-        std::ranges::copy(file.at(stored, parameter->value.shape()).values(),
-                          parameter->value.data());
-    }
-    REQUIRE(file.tensors.size() == parameters.size());
-    return model;
+    return stored_llama(options, open_safetensors(folder / name / "model.safetensors"), false);
 }
 
 struct Expected {

@@ -111,6 +111,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertRegex(output, r"one_decode_int8 +2 +10\.0 +10\.0-10\.0 +1 +- +-\n")
 
+    def test_a_published_model_is_given_to_all_systems_or_its_works_are_left_out(self) -> None:
+        with tempfile.NamedTemporaryFile(suffix=".gguf") as file:
+            found = works.with_model(works.WORKS, Path(file.name))
+            work = next(w for w in found if w.name == "published_prompt")
+            commands = [s.command for s in works.systems_for(work, 2, "python3", {*works.PACKAGES}, quick=False)]
+            self.assertEqual([" ".join(c).count(f" --model {file.name} ") for c in commands], [1, 1, 1])
+        status, output, errors, results = self.run_main("--threads", "2", "--only", "published", "--model", "none", systems=[])
+        self.assertEqual((status, errors, results["works"]), (0, "", []))
+        said = "published_tokens and published_prompt: there is no none, so not measured; ./book model smollm2 downloads it\n"
+        self.assertIn(said, output)
+
     def test_each_work_has_its_own_name(self) -> None:
         names = [w.name for w in works.WORKS]
         self.assertEqual(len(names), len(set(names)))

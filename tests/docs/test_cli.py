@@ -39,6 +39,7 @@ WRONG = {
     "docs/slides --build {}/none": "slides: (there are no pages yet; make them with: ./book build|Python's package .* is missing)",
     "docs/tangle.py {}/none": "tangle: there are no pages in {}/none; make them with: ./book build",
     "docs/serve.py --html {}/none": "serve: there are no pages yet; make them with: ./book build",
+    "chapters/15_language_model/model.py nothing": "model: argument name: invalid choice: 'nothing' \\(choose from '?smollm2'?\\)",
     "docs/serve.py 70000": "serve: argument port: expected a port number up to 65535, not 70000",
     "bench/bench.py --threads 1,x": "bench: argument --threads: 1,x: expected numbers from 1 to 256, as in 1,2",
     "bench/bench.py --only nothing": "bench: no work nothing; see --list",

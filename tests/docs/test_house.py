@@ -37,6 +37,7 @@ HOOKS = {
     "set_steps": "an optimizer goes on at a step",
     "begin_step": "an optimizer moves one parameter after the other",
     "device_name": "the device says what it is",
+    "read_rows": "a weight that lies in a file gives its numbers",
 }
 
 # In the tokens of a plain file, one space between them.
@@ -53,15 +54,16 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (118_370, r".*"),
-    "Python": (25_340, r".*\.py"),
-    "lib": (7_910, rf"lib/.*{CODE}"),
-    "lib's root": (1_750, rf"lib/[^/]*{CODE}"),
+    "everything": (118_640, r".*"),
+    "Python": (25_420, r".*\.py"),
+    "lib": (7_980, rf"lib/.*{CODE}"),
+    "lib's root": (1_780, rf"lib/[^/]*{CODE}"),
     "the chapters' code without exercises": (23_110, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_430, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "the tests' code with its list of faults": (17_500, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
-CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/twins/chapter_15_\w+\.py|bench/llama_peer\.py"
+CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/(?:twins/chapter_15_\w+|test_model)\.py|bench/(?:llama|published)_peer\.py"
+CHAPTER_15 += r"|tests/fuzz/fuzz_(?:gguf|tokenizer)\.cpp"
 NOT_COUNTED = rf"(?:\.\w+|build|results|checkpoints|answers|recorded|tests/golden|bench/results)/.*|{CHAPTER_15}"
 PLAIN_LIB = ("tensor", "matmul", "linear", "parameter", "random", "gradcheck")
 NOT_PLAIN = ("11", "12")  # chapters about the device and about time

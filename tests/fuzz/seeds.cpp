@@ -85,6 +85,19 @@ void write_marian(const std::filesystem::path& folder) {
     write(folder / "marian/words", one + '\n' + generation + '\n' + tokens + '\n' + words);
 }
 
+void write_tokenizer(const std::filesystem::path& folder) {
+    const std::string begin =
+        R"({"added_tokens": [{"id": 0, "content": "<|im_end|>"}, {"id": 7, "content": "<|im"}], )"
+        R"("pre_tokenizer": {"type": "Sequence", "pretokenizers": [)"
+        R"({"type": "Digits", "individual_digits": true}, {"type": "ByteLevel", )"
+        R"("add_prefix_space": false, "trim_offsets": true, "use_regex": true}]}, )"
+        R"("model": {"type": "BPE", "vocab": {"<|im_end|>": 0, "a": 1, "Ġ": 2, "Ġa": 3, "æ": 4, )"
+        R"("Īĳ": 5, "Ī": 6, "ĳ": 8}, "merges": )";
+    const std::string text = "\naa  a, 12's 我 <|im_end|><|im \x1B\r\n\xE6\x88";
+    write(folder / "tokenizer/pairs", begin + R"([["Ġ", "a"], ["Ī", "ĳ"]]}})" + text);
+    write(folder / "tokenizer/texts", begin + R"(["Ġ a", "Ī ĳ"]}})" + "\na  a 12 我<|im_end|>");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -94,6 +107,7 @@ int main(int argc, char** argv) {
         write_text(argv[1]);
         write_runs(argv[1]);
         write_marian(argv[1]);
+        write_tokenizer(argv[1]);
         return 0;
     } catch (const std::exception& error) {
         return std::fprintf(stderr, "%s: %s\n", argv[0], error.what()), 1;
