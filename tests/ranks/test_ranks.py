@@ -22,7 +22,7 @@ import test_resume as resume
 
 PROGRAM = os.environ.get("ABH_PROGRAM", "")
 KILLS = int(os.environ.get("ABH_KILLS", "12"))
-KILLED = "(rank [0-3] was ended by signal 9|a rank was ended by a signal)"  # by Open MPI, by MPICH
+KILLED = "(rank [0-3] was ended by signal 9|a rank was ended by a signal)"  # the latter: by MPICH, or at the start
 ENVIRONMENT = {
     **os.environ,
     "OMPI_ALLOW_RUN_AS_ROOT": "1",

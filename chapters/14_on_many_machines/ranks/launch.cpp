@@ -68,8 +68,15 @@ struct Said {
     std::string box;      ///< the last of Open MPI's texts between two lines of dashes
 };
 
-/// Passes on what the ranks print, and shortens mpirun's own words to a line on the killed rank.
-Said pass_on(std::FILE* from) {
+/// The mpirun that ended_in_vain ends.
+volatile pid_t waiting_for = 0;
+
+/// Ends an mpirun that stays after its ranks are gone: Open MPI 4.1's may wait for itself forever.
+void ended_in_vain(int) { ::kill(waiting_for, SIGKILL); }
+
+/// Passes on what the ranks print, and shortens mpirun's own words to a line on the killed rank;
+/// from then on `mpirun` has ten seconds to end.
+Said pass_on(std::FILE* from, pid_t mpirun) {
     static const std::regex killed("process rank ([0-9]+) .* signal ([0-9]+)");
     bool boxed = false;
     Said said;
@@ -86,6 +93,9 @@ Said pass_on(std::FILE* from) {
             if (!std::regex_search(text, found, killed)) continue;
             say_killed("rank " + found.str(1), "signal " + found.str(2));
             said.killed = true;
+            waiting_for = mpirun;
+            std::signal(SIGALRM, ended_in_vain);
+            ::alarm(10);
         } else if (!text.starts_with("["))  // lines with [host:pid] are mpirun's own
             std::fputs(line, stderr);
     }
@@ -108,15 +118,17 @@ int launch_mpi(Index n, const std::vector<std::string>& arguments) {
     }
     ::close(ends[1]);
     std::FILE* const from = ::fdopen(ends[0], "r");
-    const Said said = pass_on(from);
+    const Said said = pass_on(from, child);
     std::fclose(from);
     int status = 0;
     ::waitpid(child, &status, 0);
+    ::alarm(0);
     if (!WIFEXITED(status)) return 128 + WTERMSIG(status);
     constexpr int error = 1, not_started = 127;
     const int code = WEXITSTATUS(status);
     if (said.killed || code == 0 || code == not_started) return code;
-    if (code > error && said.box.empty())  // MPICH's mpirun does not say which one
+    // MPICH's mpirun does not say which one, nor does Open MPI's of a rank that has only just begun
+    if (code > 128 || (code > error && said.box.empty()))
         say_killed("a rank", "a signal");
     else if (code > error || said.box.find("MPI_ABORT") == std::string::npos)
         std::fputs(said.box.c_str(), stderr);  // unless the rank itself has said why
