@@ -72,7 +72,9 @@ struct Said {
 volatile pid_t waiting_for = 0;
 
 /// Ends an mpirun that stays after its ranks are gone: Open MPI 4.1's may wait for itself forever.
-void ended_in_vain(int) { ::kill(waiting_for, SIGKILL); }
+void ended_in_vain(int) {
+    ::kill(waiting_for, SIGKILL);
+}
 
 /// Passes on what the ranks print, and shortens mpirun's own words to a line on the killed rank;
 /// from then on `mpirun` has ten seconds to end.
