@@ -10,6 +10,8 @@
 #include "chapters/06_feed_forward/layer_norm.hpp"
 #include "chapters/09_training/loop/training.hpp"
 #include "chapters/10_greedy_decoding/greedy_decoding.hpp"
+#include "chapters/11_on_the_gpu/ladder.cuh"
+#include "chapters/11_on_the_gpu/variants.cuh"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/device.hpp"
 #include "lib/matmul.hpp"
@@ -36,9 +38,9 @@ double microseconds_of(const std::function<void()>& f) {
     return 1000 * ms;
 }
 
-/// Median time of one call. Calls are queued until they fill some milliseconds, because waiting for
-/// each one would measure the waiting.
-double median_microseconds(const std::function<void()>& f, int rounds) {
+/// The time of one call, in each round. Calls are queued until they fill some milliseconds, because
+/// waiting for each one would measure the waiting.
+std::vector<double> microseconds_of_rounds(const std::function<void()>& f, int rounds) {
     f();
     const double once = microseconds_of(f);
     const int calls = static_cast<int>(std::clamp(5000 / once, 1.0, 200.0));
@@ -48,7 +50,7 @@ double median_microseconds(const std::function<void()>& f, int rounds) {
                             for (int c = 0; c < calls; ++c) f();
                         }) /
                         calls);
-    return quantile(times, 0.5);
+    return times;
 }
 
 Tensor numbers(const Shape& shape, std::uint64_t seed) {
@@ -158,12 +160,73 @@ std::vector<DeviceWork> pass_works(Index rows, Index width) {
     };
 }
 
-/// A product of square matrices.
-DeviceWork product_work(Index n) {
+/// A product of square matrices, by the way or by a rung of chapter 11's ladder.
+DeviceWork product_work(const std::string& name, Index n,
+                        const std::function<Tensor(const Tensor&, const Tensor&)>& multiply) {
     const double size = static_cast<double>(n);
-    return {fmt::format("product_{}", n), 2 * size * size * size, 0, [=] {
-                return [a = numbers({n, n}, 1), b = numbers({n, n}, 2)] { matmul(a, b); };
+    return {fmt::format("{}_{}", name, n), 2 * size * size * size, 0, [=] {
+                return [=, a = numbers({n, n}, 1), b = numbers({n, n}, 2)] { multiply(a, b); };
             }};
+}
+
+std::vector<DeviceWork> product_works(bool tiny) {
+    const auto by_library = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
+    const Index n = tiny ? 128 : 4096;  // whole tiles
+    std::vector<DeviceWork> works{product_work("product", n, by_library),
+                                  product_work("product", tiny ? 16 : 8192, by_library)};
+    for (const auto& [rung, key, name] : cuda::rungs)
+        works.push_back(product_work(
+            fmt::format("ladder_{}", key), n,
+            [rung = rung](const Tensor& a, const Tensor& b) { return cuda::product(a, b, rung); }));
+    return works;
+}
+
+/// Chapter 11's variants, on tensors of 256 MB.
+std::vector<DeviceWork> variant_works(Index rows, Index width) {
+    using cuda::Turn, cuda::Sum, cuda::Passes;
+    using Variant = std::function<Tensor(const Tensor&)>;
+    const double bytes = static_cast<double>(rows * width * static_cast<Index>(sizeof(Real)));
+    std::vector<DeviceWork> works;
+    const auto add = [&](const char* name, double tensors, const Variant& variant) {
+        works.push_back({name, 0, tensors * bytes, [=] {
+                             return [=, x = numbers({rows, width}, 1)] { variant(x); };
+                         }});
+    };
+    for (const auto& [name, together] : {std::pair("variant_copy_1", 1),
+                                         {"variant_copy_2", 2},
+                                         {"variant_copy_8", 8},
+                                         {"variant_copy_32", 32}})
+        add(name, 2, [n = together](const Tensor& x) { return cuda::copy(x, n); });
+    for (const auto& [name, turn] : {std::pair("variant_turn_plain", Turn::on_the_way),
+                                     {"variant_turn_tile", Turn::tile},
+                                     {"variant_turn_padded", Turn::padded_tile}})
+        add(name, 2, [t = turn](const Tensor& x) { return cuda::transpose(x, t); });
+    for (const auto& [name, sum] :
+         {std::pair("variant_sum_tree", Sum::tree), {"variant_sum_warps", Sum::warps}})
+        add(name, 1, [w = sum](const Tensor& x) { return cuda::row_sums(x, w); });
+    for (const auto& [name, passes] :
+         {std::pair("variant_softmax_three", Passes::three), {"variant_softmax_two", Passes::two}})
+        add(name, 2, [p = passes](const Tensor& x) { return cuda::softmax(x, p); });
+    return works;
+}
+
+/// Backward of a map from 512 numbers to 512, as most of the base model's, with a bias, whose
+/// gradient may be summed up along with the product, and without one.
+std::vector<DeviceWork> gradient_works(Index rows) {
+    std::vector<DeviceWork> works;
+    for (const bool bias : {true, false})
+        works.push_back({bias ? "gradient_and_sums" : "gradient",
+                         2 * 2 * static_cast<double>(rows) * 512 * 512, 0, [=] {
+                             Random random(1);
+                             const auto map = std::make_shared<Linear>(512, 512, bias, random);
+                             const Tensor x = numbers({rows, 512}, 1), dy = numbers({rows, 512}, 2);
+                             return [=] {
+                                 zero_grad(parameters_of(*map));
+                                 map->backward(dy, {Way::cuda, x});
+                                 map->weight.grad();
+                             };
+                         }});
+    return works;
 }
 
 /// A whole step of training on sentences of one length.
@@ -245,20 +308,21 @@ int main(int argc, char** argv) {
     std::string only;
     Program program("Measure works on the device, and print a JSON line for each", "cuda");
     program.options().flag("--tiny", tiny, "small sizes, to try this program on the emulator");
-    program.options().add("--rounds", rounds, "rounds whose median is printed").range(1, 1000);
+    program.options().add("--rounds", rounds, "rounds, whose times are printed").range(1, 1000);
     program.options().add("--only", only,
                           "only works whose name begins with this, or with one of these: a,b");
     return program.run(argc, argv, [&] {
         std::vector<DeviceWork> works = pass_works(tiny ? 5 : 65536, tiny ? 40 : 1024);
-        works.push_back(product_work(tiny ? 16 : 8192));
-        for (const auto& more : {attention_works(tiny ? 40 : 16384), model_works(tiny)})
+        for (const auto& more :
+             {product_works(tiny), variant_works(tiny ? 32 : 65536, tiny ? 64 : 1024),
+              gradient_works(tiny ? 5 : 4096), attention_works(tiny ? 40 : 16384),
+              model_works(tiny)})
             works.insert(works.end(), more.begin(), more.end());
         for (const DeviceWork& work : works) {
             if (!begins_with_one_of(work.name, only)) continue;
             nlohmann::json line{{"name", work.name}, {"device", device_name()}};
             try {
-                const double us = median_microseconds(work.prepare(), rounds);
-                line["us"] = us;
+                line["us"] = microseconds_of_rounds(work.prepare(), rounds);
                 if (work.flops > 0) line["flops"] = work.flops;
                 if (work.bytes > 0) line["bytes"] = work.bytes;
             } catch (const std::runtime_error& error) {

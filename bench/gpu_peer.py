@@ -1,6 +1,6 @@
 """Measures the works of bench/gpu.cpp in PyTorch, and prints a JSON line for each.
 
-    build/venv-bench/bin/python bench/gpu_peer.py [--only NAME] [--rounds N] [--precision fp32|tf32|bf16] [--tiny]
+    build/venv-bench/bin/python bench/gpu_peer.py [--only NAME] [--rounds N] [--precision bf16,tf32,fp32] [--style compiled] [--tiny]
 
 fp32 and tf32 are single precision, where products round nothing, or their operands to TF32; bf16 is torch.autocast, and
 attention of bfloat16 by FlashAttention. A training step is measured as a tutorial writes it (eager), and by torch.compile
@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +34,7 @@ peer.ONEDNN = None  # a device has products of its own
 Call = Callable[[], object]
 Work = tuple[str, str, Callable[[], Call]]  # name, style, and what prepares it
 HEADS, D_K = 8, 64
+STYLES = ("eager", "compiled")  # of a training step
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-def microseconds(call: Call, rounds: int) -> float:
-    """Median time of one call; calls are queued until they fill some milliseconds."""
+def microseconds(call: Call, rounds: int) -> list[float]:
+    """The time of one call in each round; calls are queued until they fill some milliseconds."""
 
     def timed(calls: int) -> float:
         wait()
@@ -70,7 +70,7 @@ def microseconds(call: Call, rounds: int) -> float:
 
     timed(3)
     calls = int(min(max(5000 / timed(1), 1), 200))
-    return statistics.median(timed(calls) for _ in range(rounds))
+    return [timed(calls) for _ in range(rounds)]
 
 
 def pass_works(s: Setting) -> Iterator[Work]:
@@ -167,9 +167,9 @@ def model_works(s: Setting) -> Iterator[Work]:
 
         return call
 
-    for style in ("eager", "compiled"):
+    for style in ("compiled", "eager"):
         yield "base_step", style, partial(step, base, (2, 5) if s.tiny else (64, 64), "adam", style)
-        yield "toy_step", style, partial(step, toy, (2, 5 if s.tiny else 8), "sgd", style)
+    yield "toy_step", "eager", partial(step, toy, (2, 5 if s.tiny else 8), "sgd", "eager")
     yield "base_decode", "", decode
 
 
@@ -177,28 +177,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measures the works of bench/gpu.cpp in PyTorch.")
     parser.add_argument("--only", default="", help="only works whose name begins with this, or with one of these, divided by commas")
     parser.add_argument("--rounds", type=int, default=7, help="rounds whose median is printed")
-    parser.add_argument("--precision", choices=("fp32", "tf32", "bf16"), default="fp32", help="of tensors and products (default fp32)")
+    parser.add_argument("--precision", type=lambda text: text.split(","), default=["fp32"], metavar="bf16,tf32,fp32",
+                        help="of tensors and products, one after the other (default fp32)")  # fmt: skip
+    parser.add_argument("--style", choices=STYLES, help="only steps in this style")
     parser.add_argument("--tiny", action="store_true", help="small sizes, to try this program, on the processor if there is no device")
     options = parser.parse_args()
     if not (options.tiny or torch.cuda.is_available()):
         raise cli.Failure("PyTorch finds no CUDA device")
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    setting = Setting(options.precision, options.tiny, device)
     torch.set_default_device(device)
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = options.precision == "tf32"
     name_of_device = torch.cuda.get_device_name() if device == "cuda" else "cpu"
-    for works in (pass_works, product_works, attention_works, model_works):
-        for name, style, prepare in works(setting):
-            if not name.startswith(tuple(options.only.split(","))):
-                continue
-            line = {"name": name, "device": name_of_device, "torch": torch.__version__} | ({"style": style} if style else {})
-            try:
-                line["us"] = microseconds(prepare(), options.rounds)
-            except (RuntimeError, AttributeError) as error:
-                line["error"] = str(error).splitlines()[0]
-            print(json.dumps(line), flush=True)
-            if device == "cuda":
-                torch.cuda.empty_cache()
+    for precision in options.precision:
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = precision == "tf32"
+        setting = Setting(precision, options.tiny, device)
+        for works in (model_works, pass_works, product_works, attention_works):
+            for name, style, prepare in works(setting):
+                if not name.startswith(tuple(options.only.split(","))) or (options.style and style in STYLES and style != options.style):
+                    continue
+                line = {"name": name, "device": name_of_device, "torch": torch.__version__, "precision": precision, "style": style}
+                try:
+                    line["us"] = microseconds(prepare(), options.rounds)
+                except (RuntimeError, AttributeError) as error:
+                    line["error"] = str(error).splitlines()[0]
+                if device == "cuda":
+                    line["peak"] = torch.cuda.max_memory_allocated()
+                    torch.cuda.empty_cache()
+                    torch.cuda.reset_peak_memory_stats()
+                print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -149,7 +149,9 @@ class FastAttention(nn.Module):
     def attend(self, q: Tensor, k: Tensor, v: Tensor, keep: Tensor | None) -> Tensor:
         if torch.is_autocast_enabled("cpu"):
             scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-            context = scores.masked_fill(~keep, -math.inf).softmax(-1) @ v
+            if keep is not None:
+                scores = scores.masked_fill(~keep, -math.inf)
+            context = scores.softmax(-1) @ v
         else:
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=keep)
         return self.w_o(context.transpose(1, 2).flatten(2))

@@ -1,10 +1,10 @@
-"""Times a step of the base model on two processes beside PyTorch's DistributedDataParallel.
+"""Times a step of the base model on one, two and four processes beside PyTorch's DistributedDataParallel.
 
     cmake --preset book && cmake --build build/book --target bench_steps on_many_machines
     python bench/ranks.py
 
-Two ranks have one thread each, and each takes 16 of 32 sentences of 24 words; the optimizer is
-Adam. PyTorch uses gloo, and the style `tuned` of pytorch_peer.py. One rank of two threads is also
+Ranks have one thread each and share 32 sentences of 24 words, cut into as many shards as there are
+ranks, four of them where there are four cores; the optimizer is Adam. PyTorch uses gloo, and the style `tuned` of pytorch_peer.py. One rank of two threads is also
 compared with the same step without ranks. All take turns, each time with processes of their own.
 The results are medians over steps, and then over rounds; they are written to build/bench/ranks.json.
 Python needs torch.
@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT / "lib/program"))
 
 import cli
 from machine import processor
-from turns import in_turns, ratio
+from turns import in_turns, ratios
 
 BUILD = ROOT / "build" / "book"
 PROGRAM = BUILD / "chapters/14_on_many_machines/on_many_machines"
@@ -108,7 +108,9 @@ def main() -> None:
         return one_rank_of_pytorch()
     if not (PROGRAM.exists() and STEPS.exists()):
         raise cli.Failure("the programs are missing; its first lines say how to build them")
-    two, torch, one, none = (
+    alone, four, two, torch, one, none = (
+        "one rank of one thread",
+        "four ranks of one thread",
         "two ranks of one thread",
         "PyTorch, two of one",
         "one rank of two threads",
@@ -119,22 +121,29 @@ def main() -> None:
         torch: lambda: pytorch(2),
         one: lambda: ours(1, 2),
         none: lambda: without_ranks(2),
+        alone: lambda: ours(1, 1),
     }
+    if len(os.sched_getaffinity(0)) >= 4:
+        systems[four] = lambda: ours(4, 1)
     ms = in_turns(systems, ROUNDS)
     for name, times in ms.items():
         print(f"{name:25} {statistics.median(times):8.1f} ms")
-    ratios = {
-        "PyTorch / ours": ratio(ms[torch], ms[two]),
-        "one rank of two threads / two ranks of one": ratio(ms[one], ms[two]),
-        "one rank / no ranks": ratio(ms[one], ms[none]),
+    of_rounds = {
+        "PyTorch / ours": ratios(ms[torch], ms[two]),
+        "one rank of two threads / two ranks of one": ratios(ms[one], ms[two]),
+        "one rank / no ranks": ratios(ms[one], ms[none]),
+        "one rank of one thread / two ranks of one": ratios(ms[alone], ms[two]),
+        **({"one rank of one thread / four ranks of one": ratios(ms[alone], ms[four])} if four in ms else {}),
     }
-    for name, value in ratios.items():
-        print(f"{name:45} {value:.3f}")
+    for name, values in of_rounds.items():
+        print(f"{name:45} {statistics.median(values):.3f}, {min(values):.3f} to {max(values):.3f}")
     report = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": f"{processor()}, {len(os.sched_getaffinity(0))} cores",
         "ms": ms,
-        "ratios": ratios,
+        "ratios": {name: statistics.median(values) for name, values in of_rounds.items()},
+        "least": {name: min(values) for name, values in of_rounds.items()},
+        "most": {name: max(values) for name, values in of_rounds.items()},
     }
     out = ROOT / "build" / "bench" / "ranks.json"
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,16 @@ elseif(NOT ABH_CUDA STREQUAL OFF)
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    if(NOT CMAKE_CUDA_ARCHITECTURES)
+    if(CMAKE_CUDA_ARCHITECTURES STREQUAL native)  # with which CMake fails where it sees no device
+      execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+        OUTPUT_VARIABLE capability ERROR_QUIET)
+      string(REGEX MATCH "[0-9]+\\.[0-9]" capability "${capability}")
+      string(REPLACE "." "" CMAKE_CUDA_ARCHITECTURES "${capability}")
+      if(NOT CMAKE_CUDA_ARCHITECTURES)
+        set(CMAKE_CUDA_ARCHITECTURES 90)
+        message(STATUS "nvidia-smi names no device: the kernels are compiled for sm_90")
+      endif()
+    elseif(NOT CMAKE_CUDA_ARCHITECTURES)
       set(CMAKE_CUDA_ARCHITECTURES 75-real 80-real 90)  # the last one as PTX too, for newer devices
     endif()
     enable_language(CUDA)

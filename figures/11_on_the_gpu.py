@@ -1,39 +1,56 @@
 """Figures of chapter 11."""
 
+import math
+
 import numpy as np
-from style import Data, Figure, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, FigureError, arrow, blackboard, box, figure, ink, muted, narrow, paper, say
 
 
-@figure("roofline", width=7.2, height=3.4, narrow=(3.7, 4.0))
+@figure("roofline", width=7.2, height=4.4, narrow=(3.7, 5.2))
 def roofline(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
-    names = data.value("intensity_names").split("|")
+    """The roof, and below it, on the same axis, the parts of a step."""
+    above, axes = fig.subplots(2, 1, sharex=True, height_ratios=(1, 2.2))
+    balance, level = data.value("balance"), data.array("roofs_of_arithmetic")[0] / 1e12
+    left, right = 0.05, 1000.0
+    above.plot([left, balance], [left / balance * level, level], color="C0", linewidth=2)
+    above.plot([balance, right], [level, level], color="C1", linewidth=2)
+    said = "{:.0f}" if narrow() else "arithmetic: {:.0f} TFLOP/s"
+    above.annotate(said.format(level), (right, level), xytext=(0, 4), textcoords="offset points", ha="right")
+    said = "{:.1f} TB/s" if narrow() else "memory: {:.1f} TB/s"
+    above.annotate(said.format(level / balance), (0.5, level / balance / 2), xytext=(8, -8), textcoords="offset points")
+    above.set(yscale="log", ylim=(0.15, 300), ylabel="TFLOP/s" if narrow() else "TFLOP/s at most")
+    above.grid(axis="x")
+    above.tick_params(axis="x", length=0)
+
     intensity = data.array("intensity")
-    rows = np.arange(len(names))
-    balance = data.value("balance")
-    bounded_by_memory = intensity < balance
-    for memory, color, hatch, label in (
-        (True, "C0", "", "bound by memory"), (False, "C1", "///", "bound by arithmetic"),
+    order = np.argsort(intensity, kind="stable")
+    names = [data.value("intensity_names").split("|")[i] for i in order]
+    intensity, rows = intensity[order], np.arange(len(names))
+    middle = np.abs(np.log(intensity / balance)) < math.log(1.5)
+    for chosen, color, hatch, label in (
+        ((intensity < balance) & ~middle, "C0", "", "bound by memory"), (middle, "C2", "...", "near the balance"),
+        ((intensity > balance) & ~middle, "C1", "///", "bound by arithmetic"),
     ):
-        chosen = bounded_by_memory == memory
         axes.barh(rows[chosen], intensity[chosen], 0.7, color=color, hatch=hatch, label=label)
-    axes.axvline(balance, color=ink(), linewidth=1, linestyle="--")
+    for each in (above, axes):
+        each.axvline(balance, color=ink(), linewidth=1, linestyle="--")
+    axes.annotate(
+        f"in balance: {balance:.0f}", (balance, -0.1), xytext=(4, 0), textcoords="offset points", va="center",
+        fontsize=8,
+    )
     for row, value in zip(rows, intensity, strict=True):
         axes.annotate(
-            f"{value:.3g}", (value, row), xytext=(4, 0), textcoords="offset points", va="center",
-            fontsize=8, color=muted(),
+            f"{value:.3g}", (value, row), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8,
+            color=muted(),
         )
     axes.set_xscale("log")
-    axes.set_xlim(0.05, 1000)
+    axes.set_xlim(left, right)
     axes.set_yticks(rows, names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("operations per byte")
     axes.grid(axis="x")
-    if narrow():  # beside the bars, there is no room for it
-        fig.legend(loc="outside lower center", ncols=2)
-    else:
-        axes.legend(loc="upper right")
+    fig.legend(loc="outside lower center", ncols=2 if narrow() else 3)
 
 
 @figure("roofs", width=7.2, height=5.0, narrow=(3.7, 6.0))
@@ -95,18 +112,276 @@ def ladder(data: Data, fig: Figure) -> None:
     ):
         chosen = lowest == roof
         axes.barh(rows[chosen], share[chosen], 0.7, color=color, hatch=hatch, label=label)
-    published = data.array("ladder_published")
+    measured = data.array("ladder_measured")
     axes.plot(
-        published, rows[: len(published)], "D", color=ink(), markeredgecolor=paper(), markersize=7, linestyle="none",
+        measured, rows[: len(measured)], "D", color=ink(), markeredgecolor=paper(), markersize=7, linestyle="none",
         label="measured on an RTX A6000",
     )
     axes.axvline(100, color=ink(), linewidth=1, linestyle="--")
     axes.set_xscale("log")
     axes.set_xlim(0.5, 500)
     axes.set_xticks([1, 10, 100], ["1 %", "10 %", "100 %"])
-    axes.set_yticks(rows, [f"{name}\n{value:.3g} %" for name, value in zip(names, share, strict=True)])
+    said = [f"{n + 1}: {name}\n{value:.3g} %" for n, (name, value) in enumerate(zip(names, share, strict=True))]
+    for row, value in enumerate(measured):
+        said[row] += f", measured {value:.2g} %"
+    axes.set_yticks(rows, said)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel("bars: of FP32; diamonds: of cuBLAS")
+    axes.set_xlabel("of the multiply-adds in FP32")
     axes.grid(axis="x")
-    fig.legend(loc="outside lower center", ncols=2)
+    fig.legend(loc="outside lower center", ncols=2, columnspacing=1, handlelength=1.5)
+
+
+# Drawings: threads and memory ---------------------------------------------------------------------
+
+
+@figure("threads", width=7.6, height=2.6, narrow=(3.7, 2.6))
+def threads(data: Data, fig: Figure) -> None:
+    """The grid of the first kernel, and its last warp."""
+    axes, small = blackboard(fig), narrow()
+    n, block, warp, marked = 1000, 256, 32, 775
+    blocks, warps = -(-n // block), block // warp
+    each, low, high = (fig.get_size_inches()[0] - 0.1) / blocks, 1.3, 0.45
+    said = "" if small else "; a bar is a warp"
+    say(axes, 0.1, 2.49, f"the grid: {blocks} blocks of {block} threads{said}", ha="left")
+    for b in range(blocks):
+        left, wide = 0.05 + each * b, each - 0.1
+        box(axes, left + 0.05, low, wide, high, edge=ink())
+        pitch = (wide - 0.06) / warps
+        for w in range(warps):
+            x, filled = left + 0.08 + pitch * w, min(max(n - block * b - warp * w, 0), warp) / warp
+            box(axes, x + 0.012, low + 0.05, pitch - 0.024, high - 0.1, "C0", alpha=0.2)
+            box(axes, x + 0.012, low + 0.05, (pitch - 0.024) * filled, high - 0.1, "C0")
+        if marked // block == b:
+            x = left + 0.08 + 0.012 + (pitch - 0.024) * (marked % block + 0.5) / warp
+            box(axes, x - 0.012, low + 0.05, 0.024, high - 0.1, "C1")
+            axes.plot([x, x + 0.06], [low + high, low + high + 0.08], color="C1", linewidth=0.8)
+            said = str(marked) if small else f"thread {marked}"
+            say(axes, x + 0.09, low + high + 0.11, said, ha="left", color="C1", fontsize=8)
+        if b == 0:
+            say(axes, left + each / 2, low - 0.12, f"warps 0 … {warps - 1}", fontsize=8, color=muted())
+        say(axes, left + each / 2, low + high + 0.46, f"block {b}")
+        said = f"{block * b} … {block * (b + 1) - 1}"
+        say(axes, left + each / 2, low + high + 0.3, said, color=muted(), fontsize=8)
+    right = fig.get_size_inches()[0] - 0.1
+    cell, top = (right - 0.1) / warp, 0.82
+    axes.plot([right - (each - 0.16) / warps, 0.1], [low, top], color=muted(), linewidth=0.8)
+    axes.plot([right - 0.03, right], [low, top], color=muted(), linewidth=0.8)
+    used = n % warp
+    for lane in range(warp):
+        box(axes, 0.1 + cell * lane, top - 0.25, cell, 0.25, "C0", alpha=1 if lane < used else 0.2, edge=paper())
+    say(axes, 0.1, top - 0.4, f"{used} lanes: {n - used} … {n - 1}", ha="left")
+    which = "" if small else f" lanes, {n} … {block * blocks - 1},"
+    said = f"{warp - used}{which} without an element"
+    say(axes, right, top - 0.4, said, ha="right", color=muted())
+    say(axes, 0.1, 0.16, f"warp {warps - 1} of block {blocks - 1}, its lanes 0 … {warp - 1}", ha="left")
+
+
+@figure("waves", width=7.6, height=2.35, narrow=(3.7, 2.35))
+def waves(data: Data, fig: Figure) -> None:
+    """Blocks that all take equally long, on cores that hold two each."""
+    axes = blackboard(fig)
+    blocks, cores, places = 18, 4, 2
+    count, high, left = -(-blocks // (cores * places)), 0.2, 0.6
+    wide, top = (fig.get_size_inches()[0] - left - 0.1) / count, 2.05
+    empty = count * cores * places - blocks
+    for b in range(count * cores * places):
+        wave, place, core = b // (cores * places), b // cores % places, b % cores
+        x, y = left + wide * wave, top - (core * places + place + 1) * high - 0.06 * core
+        inside = x + 0.02, y + 0.02, wide - 0.04, high - 0.04
+        if b >= blocks:
+            box(axes, *inside, edge=muted(), linestyle=":")
+            say(axes, x + wide / 2, y + high / 2 - 0.01, "empty", fontsize=7, color=muted())
+            continue
+        box(axes, *inside, "C1" if wave == count - 1 else "C0", alpha=0.45)
+        say(axes, x + wide / 2, y + high / 2 - 0.01, str(b), fontsize=8)
+    for core in range(cores):
+        say(axes, left - 0.08, top - (core * places + 1) * high - 0.06 * core, f"core {core}", ha="right")
+    for wave in range(count):
+        tail = f"tail: {empty} empty" if narrow() else f"tail: {empty} of {b + 1} places are empty"
+        say(axes, left + wide * (wave + 0.5), top + 0.14, f"wave {wave + 1}" if wave < count - 1 else tail)
+    for wave in range(count + 1):
+        axes.plot([left + wide * wave] * 2, [0.15, 0.25], color=muted(), linewidth=0.8)
+        at = {"ha": "right"} if wave == count else {}
+        say(axes, left + wide * wave, 0.07, str(wave), fontsize=8, color=muted(), **at)
+    arrow(axes, (left, 0.2), (fig.get_size_inches()[0] - 0.1, 0.2), muted())
+    say(axes, left - 0.08, 0.2, "time", ha="right", color=muted())
+
+
+@figure("queue", width=7.6, height=1.75, narrow=(3.7, 1.75))
+def queue(data: Data, fig: Figure) -> None:
+    """The host launches a kernel with an error in it and goes on; a call that waits reports the error."""
+    axes, small = blackboard(fig), narrow()
+    left, right = 0.65, fig.get_size_inches()[0] - 0.15
+    unit = (right - left) / 10
+
+    def bar(begin: float, end: float, y: float, color: str, text: str) -> None:
+        box(axes, left + unit * begin, y, unit * (end - begin), 0.26, color, alpha=0.45, edge=paper())
+        say(axes, left + unit * (begin + end) / 2, y + 0.12, text, fontsize=7 if small else 8)
+
+    host, device = 1.15, 0.55
+    bar(0, 1.5, host, "C0", "launch")
+    bar(1.5, 5.5, host, "C6", "goes on")
+    bar(5.5, 9, host, "C0", "copy: waits" if small else "cudaMemcpy: waits")
+    bar(2, 8, device, "C1", "the kernel" if small else "the kernel runs")
+    arrow(axes, (left + unit * 1.5, host), (left + unit * 2, device + 0.26), muted())
+    fault, told = (left + unit * 7.7, device + 0.13), (left + unit * 9, host)
+    axes.plot(*fault, "x", color=ink(), markersize=8, markeredgewidth=2)
+    arrow(axes, (left + unit * 8, device + 0.26), told, ink())
+    say(axes, left, host + 0.4, "returns at once", ha="left", fontsize=8)
+    say(axes, right, host + 0.4, "reports the error", ha="right", fontsize=8)
+    say(axes, fault[0], device - 0.14, "wrong address", fontsize=8)
+    for y, text in ((host, "host"), (device, "device")):
+        say(axes, left - 0.1, y + 0.12, text, ha="right")
+    arrow(axes, (left, 0.2), (right, 0.2), muted())
+    say(axes, left - 0.1, 0.2, "time", ha="right", color=muted())
+
+
+@figure("sectors", width=7.6, height=1.85, narrow=(3.7, 4.85))
+def sectors(data: Data, fig: Figure) -> None:
+    """The first request of a warp that copies some elements per thread, and the second."""
+    axes = blackboard(fig)
+    lanes, of_sector, lines = 32, 8, 8
+    cell = 3.5 / lanes if narrow() else 2.3 / lanes
+    high, top = 0.12, fig.get_size_inches()[1] - 0.5
+    for n, together in enumerate((1, 2, 8)):
+        left, first = (0.1, top - 1.52 * n) if narrow() else (0.13 + 2.52 * n, top)
+        read = [together * lane for lane in range(lanes)]
+        moved = sorted({element // of_sector for element in read})
+        if len(moved) != data.value(f"copy_{together}_sectors"):
+            raise FigureError(f"{len(moved)} sectors, but the emulator counts others")
+
+        def number(element: int, color: str, left: float = left, first: float = first) -> None:
+            x, y = left + cell * (element % lanes), first - high * (element // lanes + 1)
+            box(axes, x, y, cell, high, color, edge=paper(), linewidth=0.3)
+
+        for s in range(lanes * lines // of_sector):
+            x, y = left + cell * (of_sector * s % lanes), first - high * (of_sector * s // lanes + 1)
+            if s in moved:
+                box(axes, x, y, cell * of_sector, high, "C0", alpha=0.25)
+            box(axes, x, y, cell * of_sector, high, edge=muted(), linewidth=0.4)
+        for element in read:
+            number(element, "C0")
+            if together > 1:
+                number(element + 1, "C1")
+        said = "one per thread" if together == 1 else f"{together} together"
+        say(axes, left, first + 0.34, f"{said}: {len(moved)} sectors", ha="left", fontsize=9)
+        for lane in range(0, lanes // together, max(1, of_sector // together)):
+            x = left + cell * (together * lane + 0.5)
+            say(axes, x, first + 0.1, f"lane {lane}" if lane == 0 else str(lane), fontsize=7, color=muted(),
+                ha="left" if lane == 0 else "center")
+    said = "row: 128 bytes, 4 sectors" + ("" if narrow() else "; blue: first request; orange: second")
+    say(axes, 0.13, 0.15, said, ha="left", fontsize=8, color=muted())
+
+
+@figure("banks", width=7.6, height=2.85, narrow=(3.7, 5.75))
+def banks(data: Data, fig: Figure) -> None:
+    """Where the words of a tile's column lie in shared memory, without a spare column and with one."""
+    axes = blackboard(fig)
+    count, side, column = 32, 32, 5
+    cell, high = 3.3 / count, 0.068
+    for n, width in enumerate((side, side + 1)):
+        left, top = (0.3, fig.get_size_inches()[1] - 0.42 - 2.9 * n) if narrow() else (0.3 + 3.8 * n, 2.43)
+        rows = -(-side * width // count)
+
+        def word(number: int, color: str, alpha: float, left: float = left, top: float = top) -> None:
+            x, y = left + cell * (number % count), top - high * (number // count + 1)
+            box(axes, x, y, cell, high, color, alpha=alpha)
+
+        if width > side:
+            for r in range(side):
+                word(width * r + side, "C6", 0.35)
+        for r in range(side):
+            word(width * r + column, "C1", 1)
+        for k in range(count + 1):
+            axes.plot([left + cell * k] * 2, [top, top - high * rows], color=muted(), linewidth=0.3)
+        for r in range(rows):
+            axes.plot([left, left + cell * count], [top - high * r] * 2, color=muted(), linewidth=0.2)
+            if r in (0, side - 1):
+                say(axes, left - 0.05, top - high * (r + 0.5), str(r), ha="right", fontsize=7, color=muted())
+        box(axes, left, top - high * rows, cell * count, high * rows, edge=muted())
+        turns = max(sum((width * r + column) % count == bank for r in range(side)) for bank in range(count))
+        say(axes, left, top + 0.3, f"{width} words wide: {turns} turn{'s' * (turns > 1)}", ha="left", fontsize=9)
+        for bank, text in ((0.5, "bank 0"), (column, str(column)), (count - 1, str(count - 1))):
+            say(axes, left + cell * (bank + 0.5), top + 0.09, text, fontsize=7.5, color=muted())
+        below, color = ("gray: the spare column", muted()) if width > side else (f"column {column} of the tile", "C1")
+        say(axes, left, top - high * rows - 0.1, below, ha="left", fontsize=8, color=color)
+        right = left + cell * count
+        say(axes, right, top - high * rows - 0.1, f"a row: {count} words", ha="right", fontsize=8, color=muted())
+
+
+# Drawings: attention -------------------------------------------------------------------------------
+
+
+@figure("fused_tiles", width=7.6, height=2.65, narrow=(3.7, 6.3))
+def fused_tiles(data: Data, fig: Figure) -> None:
+    """One query and four keys, in two tiles: what each tile does to largest score, sum, and weighted sum."""
+    axes, small = blackboard(fig), narrow()
+    scores, values = [1.0, 3.0, 2.0, 5.0], [2.0, 4.0, 6.0, 8.0]
+    m, total, weighted = -math.inf, 0.0, 0.0
+
+    unit, rows, columns, block = 0.2, 8, 4, 2  # the table of scores, which is never stored
+    x, y = (1.35, fig.get_size_inches()[1] - 2.15) if small else (0.45, 0.62)
+    wide, high = unit * columns, unit * rows
+    for k in range(rows + 1):
+        axes.plot([x, x + wide], [y + unit * k] * 2, color=muted(), linewidth=0.3)
+    for k in range(columns + 1):
+        axes.plot([x + unit * k] * 2, [y, y + high], color=muted(), linewidth=0.3)
+        if k < columns:
+            say(axes, x + unit * (k + 0.5), y + high + 0.1, str(k + 1), color=muted(), fontsize=8)
+    for which, color in ((0, "C0"), (1, "C1")):
+        box(axes, x + 2 * unit * which, y + high - unit * 2 * block, 2 * unit, 2 * unit, color, alpha=0.2)
+        box(axes, x + 2 * unit * which, y + high - unit * 3, 2 * unit, unit, color, alpha=0.6)
+    box(axes, x, y + high - unit * 2 * block, wide, 2 * unit, edge=ink())
+    if not small:
+        arrow(axes, (x + wide + 0.06, y + high - unit * 3), (x + wide + 0.28, y + high - unit * 3), ink())
+    say(axes, x + wide / 2, y + high + 0.28, "keys")
+    say(axes, x - 0.1, y + high / 2, "queries", rotation=90)
+    say(axes, x + wide / 2, y - 0.13, "framed: a block's", fontsize=8)
+    say(axes, x + wide / 2, y - 0.28, "strong: the query shown", fontsize=8)
+    if not small:
+        say(axes, 1.8, 0.66, "from device memory: q, once; k and v, tile by tile", ha="left", fontsize=8)
+        say(axes, 1.8, 0.48, "in registers and shared memory: scores and exponentials, m, l, a", ha="left", fontsize=8)
+        say(axes, 1.8, 0.3, "to device memory, at the end: y, m, l", ha="left", fontsize=8)
+    else:
+        say(axes, 0.15, 0.46, "from device memory: q, once; k and v, by tiles", ha="left", fontsize=8)
+        say(axes, 0.15, 0.28, "in registers and shared memory: the rest", ha="left", fontsize=8)
+        say(axes, 0.15, 0.1, "to device memory, at the end: y, m, l", ha="left", fontsize=8)
+
+    def state(x: float, y: float, last: bool) -> None:
+        for n, row in enumerate((f"m = {m:.0f}", f"l = {total:.4f}", f"a = {weighted:.4f}")):
+            say(axes, x, y - 0.19 * n, row, ha="left")
+        if last:
+            said = f"y = a / l\n   = {weighted / total:.4f}"
+            say(axes, x, y - 0.64, said, ha="left", va="top", color="C1", linespacing=1.3)
+
+    def tile(x: float, y: float, which: int, factor: float) -> None:
+        color, wide = f"C{which}", 1.75
+        box(axes, x, y - 1.12, wide, 1.3, color, alpha=0.15)
+        box(axes, x, y - 1.12, wide, 1.3, edge=color)
+        keys = range(2 * which, 2 * which + 2)
+        lines = [("s", [f"{scores[j]:.0f}" for j in keys]), ("v", [f"{values[j]:.0f}" for j in keys]),
+                 ("e$^{s-m'}$", [f"{math.exp(scores[j] - m):.4f}" for j in keys])]
+        for n, (name, row) in enumerate([("key", [str(j + 1) for j in keys]), *lines]):
+            for place, text in zip((0.12, 0.82, 1.4), (name, *row), strict=True):
+                look = {"ha": "left" if place < 0.5 else "center", "color": ink() if n else muted()}
+                say(axes, x + place, y - 0.22 * n, text, **look)
+        say(axes, x + 0.12, y - 0.95, f"old sums times {factor:.4g}", ha="left", fontsize=8)
+
+    across, height = [1.8, 4.65], [3.6, 1.9]
+    for which in (0, 1):
+        before = m
+        keys = range(2 * which, 2 * which + 2)
+        m = max(m, *(scores[j] for j in keys))
+        factor = math.exp(before - m)
+        total = factor * total + sum(math.exp(scores[j] - m) for j in keys)
+        weighted = factor * weighted + sum(math.exp(scores[j] - m) * values[j] for j in keys)
+        place = (0.15, height[which]) if small else (across[which], 2.05)
+        tile(*place, which, factor)
+        at = (2.35, height[which] - 0.25) if small else (across[which] + 2.0, 1.85)
+        arrow(axes, (place[0] + 1.75, at[1] - 0.19), (at[0] - 0.06, at[1] - 0.19), ink())
+        state(*at, which == 1)
+        if small and which == 0:
+            arrow(axes, (2.6, at[1] - 0.55), (1.95, height[1] + 0.1), ink())
+    if not small:
+        arrow(axes, (across[0] + 2.72, 1.66), (across[1] - 0.03, 1.66), ink())

@@ -91,12 +91,17 @@ def gains(data: Data, fig: Figure) -> None:
 
 @figure("steps", width=7.4, height=4.0, narrow=(3.7, 6.4))
 def steps(data: Data, fig: Figure) -> None:
-    both = panels(fig, 2)
-    for axes, key in zip(both, ("toy", "small"), strict=True):
+    for axes, key in zip(panels(fig, 2), ("toy", "small"), strict=True):
         names = data.value(f"{key}_names").split("|")
         bars = data.array(f"{key}_bars")
         shown = [i for i, name in enumerate(names) if bars[i] >= 0.004 * bars.sum()]
-        axes.barh(range(len(shown)), bars[shown], 0.6, color="C0")
+        if key == "toy":
+            written = dict(zip(data.value("toy_written_names").split("|"), data.array("toy_written_bars"), strict=True))
+            axes.barh([i - 0.2 for i in range(len(shown))], [written.get(names[i], 0) for i in shown], 0.3, color="C3", label="gradients written")
+            axes.barh([i + 0.15 for i in range(len(shown))], bars[shown], 0.4, color="C0", label="gradients wait")
+            axes.legend(loc="lower right")
+        else:
+            axes.barh(range(len(shown)), bars[shown], 0.6, color="C0")
         axes.set_yticks(range(len(shown)), [names[i] for i in shown])
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)

@@ -1,8 +1,10 @@
 """Figures of chapter 13."""
 
 import numpy as np
+from blackboard import box, merge_tree
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, figure, muted, narrow, panels
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper
 
 
 def sizes_on(axes: Axes, sizes: list[int]) -> None:
@@ -14,26 +16,25 @@ def sizes_on(axes: Axes, sizes: list[int]) -> None:
     axes.grid()
 
 
-@figure("vocabulary", width=5.6, height=3.3, narrow=(3.7, 3.3))
+@figure("vocabulary", width=7.6, height=3.3, narrow=(3.7, 6.0))
 def vocabulary(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
     found = data.values(run="text")
-    for language, color, line, sizes in (
-        ("English", "C0", "o-", (500, 1000, 2000, 4000, 8000)),
-        ("Chinese", "C2", "s--", (4000, 8000, 16000)),
+    for axes, language, color, mark, sizes, words, label in zip(
+        panels(fig, 2), ("English", "Chinese"), ("C0", "C2"), "os",
+        ([500, 1000, 2000, 4000, 8000], [4000, 8000, 16000]), ("english_words", "chinese_spaces"),
+        ("words and marks", "between spaces"), strict=True,
     ):
         x, y = ([found[f"{name}_{language}_{size}"] for size in sizes] for name in ("pieces", "length"))
-        axes.plot(x, y, line, color=color, label=f"{language}, pieces")
-    for units, label, line in (
-        ("english_words", "English, words and marks", ":"),
-        ("chinese_characters", "Chinese, characters", "-."),
-    ):
-        mean = found[f"{units}_units"] / found["pairs_test"]
-        axes.axhline(mean, color=muted(), linestyle=line, label=label)
-    axes.set_xlabel("pieces in the vocabulary")
-    axes.set_ylabel("units of a test sentence")
-    sizes_on(axes, [500, 1000, 2000, 4000, 8000, 16000] if not narrow() else [500, 2000, 8000])
-    axes.legend()
+        characters = f"{language.lower()}_characters"
+        for units, line, name in ((characters, "-.", "characters"), (words, ":", label)):
+            mean = found[f"{units}_units"] / found["pairs_test"]
+            axes.axhline(mean, color=muted(), linestyle=line, label=f"{name}, {mean:.1f}")
+        axes.plot(x, y, f"{mark}-", color=color, label="pieces")
+        axes.set_xlabel(f"pieces in the {language} vocabulary")
+        axes.set_ylabel("units of a test sentence, mean")
+        sizes_on(axes, sizes)
+        axes.set_ylim(0, 1.3 * found[f"{characters}_units"] / found["pairs_test"])
+        axes.legend(loc="upper right", ncols=2)
 
 
 @figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
@@ -84,3 +85,136 @@ def beams(data: Data, fig: Figure) -> None:
     axes.set_xlabel("width of the beam")
     axes.set_ylabel("BLEU, development")
     axes.legend(loc="lower right")
+
+
+# On the blackboard -----------------------------------------------------------------------------------
+
+
+def joins_of(
+    text: str, merges: list[tuple[str, str]], heights: list[float]
+) -> tuple[list[tuple[float, int, int, int]], list[str]]:
+    """The pieces that the merges make of a text, as `merge_tree` takes them, and those that are left."""
+    pieces, joins = list(text), []
+    for (a, b), y in zip(merges, heights, strict=True):
+        for i in range(len(pieces) - 1):
+            if pieces[i : i + 2] == [a, b]:
+                begin = sum(map(len, pieces[:i]))
+                joins.append((y, begin, begin + len(a), begin + len(a + b)))
+                pieces[i : i + 2] = [a + b]
+                break
+    return joins, pieces
+
+
+@figure("merges", width=7.6, height=3.25, narrow=(3.7, 3.25))
+def merges(data: Data, fig: Figure) -> None:
+    """A word of the text and a new one above their letters: the same merges in the same order."""
+    axes = blackboard(fig)
+    small = narrow()
+    found = [line.split() for line in data.printed("Byte pair encoding, by hand", run="text")]
+    numbered = [words for words in found if len(words) > 5 and words[0].isdigit() and words[2] == "times"]
+    learned = [(words[3], words[4], words[1]) for words in numbered]
+    low, step, cell = 0.62, 0.345, 0.24 if small else 0.39
+    heights = [low + step * (n + 1) for n in range(len(learned))]
+    left = 0.42 if small else 1.95
+    gap = 0.12 if small else 0.4
+    new = found[-2][-2] + found[-2][-1]
+    for n, ((a, b, times), y) in enumerate(zip(learned, heights, strict=True)):
+        label = f"{times}×" if small else f"{n + 1}: {a} and {b}, {times} times"
+        axes.text(left - 0.1, y, label, ha="right", va="center", fontsize=8 if small else 9, color=ink())
+        axes.plot((left - 0.05, left + 13 * cell + gap), (y, y), color=muted(), linewidth=0.6, linestyle=(0, (1, 3)),
+                  zorder=0)
+    axes.text(left - 0.1, 0.62, "count" if small else "counts over all five words", ha="right", va="center",
+              fontsize=7.5 if small else 8.5, color=muted())
+    for text, name in (("▁walked", "in the text"), (new, "not in the text")):
+        joins, pieces = joins_of(text, [merge[:2] for merge in learned], heights)
+        merge_tree(axes, text, joins, left, low, cell)
+        for at, words, color in ((0.32, " · ".join(pieces), ink()), (0.12, name, muted())):
+            axes.text(left + len(text) * cell / 2, at, words, ha="center", va="center", fontsize=8.5, color=color)
+        left += len(text) * cell + gap
+
+
+@figure("beam", width=6.4, height=2.95, narrow=(3.7, 2.9))
+def beam(data: Data, fig: Figure) -> None:
+    """All beginnings of two rounds with their ranks: the beam of 2 is framed, and greedy decoding follows a."""
+    axes = blackboard(fig)
+    small = narrow()
+    model = {"": (0.5, 0.4, 0.1), "a": (0.3, 0.3, 0.4), "b": (0.05, 0.05, 0.9)}
+    size, high = (8.5, 0.26) if small else (9.5, 0.27)
+    top = axes.get_ylim()[1]
+    x = (0.3, 1.35, 2.55) if small else (0.7, 2.6, 4.5)
+    for place, text in zip(x, ("", "round 1", "round 2"), strict=True):
+        axes.text(place, top - 0.14, text, ha="center", va="center", fontsize=size, color=muted())
+    start = (x[0], top / 2 - 0.05)
+    box(axes, *start, 0.34, high, "S", size=size)
+    leaf = top - 0.45
+    first: list[float] = []  # the heights of the beam's boxes
+    likely = [p * q for word, p in zip("ab", model[""], strict=False) for q in model[word]]
+
+    def branch(begin: tuple[float, float], end: tuple[float, float], p: float, color: str) -> None:
+        axes.plot(*zip(begin, end, strict=True), color=color, linewidth=0.6 + 7 * p, alpha=0.6, solid_capstyle="butt",
+                  zorder=1)
+        at = (begin[0] * 0.4 + end[0] * 0.6, begin[1] * 0.4 + end[1] * 0.6)
+        axes.text(*at, f"{p}", ha="center", va="center", fontsize=size - 1.5, color=ink(), zorder=2,
+                  bbox={"facecolor": paper(), "edgecolor": "none", "pad": 0.8})
+
+    for word, p, color in zip("abE", model[""], ("C0", "C2", "C6"), strict=True):
+        y = leaf - (0 if word == "E" else 0.36)
+        branch((x[0] + 0.17, start[1]), (x[1] - 0.3, y), p, color)
+        box(axes, x[1], y, 0.6, high, f"{word}  {p:.2f}", color, size)
+        if word == "E":
+            axes.text(x[1] + 0.41, y, "3. dropped", va="center", fontsize=size - (1.5 if small else 0.5), color=muted())
+            continue
+        first.append(y)
+        for after, q in zip("abE", model[word], strict=True):
+            kept, goes_on = after == "E", word == "a"
+            tint = color if kept or goes_on else "C6"
+            place = f"{1 + sum(p * q < other - 1e-9 for other in likely)}."
+            branch((x[1] + 0.3, y), (x[2] - 0.36, leaf), q, tint)
+            box(axes, x[2], leaf, 0.72, high, f"{word} {after}  {p * q:.2f}", tint, size)
+            if kept:
+                run = "greedy" if word == "a" else "beam"
+                assert abs(p * q - data.value(f"{run}_probability", run="search")) < 1e-6
+                text = f"{place} {'greedy' if word == 'a' else 'beam of 2'}" + ("" if small else " finds it")
+            else:
+                text = f"{place} " + ("dropped" if not goes_on else "goes on" if small else "would go on")
+            axes.text(x[2] + 0.41, leaf, text, va="center", fontsize=size - (1.5 if small else 0.5),
+                      color=color if kept else muted())
+            leaf -= 0.33
+        leaf -= 0.12
+    axes.add_patch(Rectangle((x[1] - 0.37, first[1] - 0.2), 0.74, first[0] - first[1] + 0.4, fill=False,
+                             edgecolor=ink(), linewidth=1, linestyle=(0, (4, 2))))
+    axes.text(x[1], first[0] + 0.29, "the beam", ha="center", va="center", fontsize=size - 0.5, color=ink())
+
+
+@figure("parents", width=5.2, height=1.55, narrow=(3.7, 1.55))
+def parents(data: Data, fig: Figure) -> None:
+    """The rows of keys and values before and after the second round of the beam of 2: both follow row 0."""
+    axes = blackboard(fig)
+    left, right = (0.95, 2.75) if narrow() else (1.5, 3.7)
+    for x, title in ((left, "in round 2"), (right, "for round 3")):
+        axes.text(x, 1.38, title, ha="center", va="center", fontsize=8.5, color=muted())
+    for row, (before, after, parent) in enumerate((("a", "a a", 0), ("b", "a b", 0))):
+        y = 1.0 - 0.62 * row
+        for x, text, color in ((left, before, ("C0", "C2")[row]), (right, after, ("C0", "C2")[parent])):
+            box(axes, x, y, 0.84, 0.34, f"$K, V$ of {text.split()[0]}", color, 8.5)
+            axes.text(x, y - 0.27, f"row {row}: {text}", ha="center", va="center", fontsize=8, color=ink())
+        arrow(axes, (left + 0.46, 1.0 - 0.62 * parent), (right - 0.46, y), "C0", 1.2)
+
+
+@figure("component", width=5.2, height=1.75, narrow=(3.7, 1.75))
+def component(data: Data, fig: Figure) -> None:
+    """Four pairs, each a line between its two sentences: three hang together, although two of them share none."""
+    axes = blackboard(fig)
+    small = narrow()
+    left, right = (0.62, 2.6) if small else (1.2, 3.9)
+    pairs = ((0, 0, "C0", "1"), (1, 0, "C0", "2"), (1, 1, "C0", "3"), (2, 2, "C2", "4"))
+    heights = (1.5, 0.95, 0.28)
+    for source, target, color, name in pairs:
+        (a, b), (c, d) = (left + 0.45, heights[source]), (right - 0.5, heights[target])
+        axes.plot((a, c), (b, d), color=color, linewidth=1.6, zorder=1)
+        axes.text((a + c) / 2, (b + d) / 2, name, ha="center", va="center", fontsize=8.5, color=color,
+                  bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1})
+    for y, source, target in zip(heights, ("等等！", "等一下！", "你好。"), ("Wait!", "Hang on!", "Hi."), strict=True):
+        color = "C0" if y > 0.5 else "C2"
+        box(axes, left, y, 0.9, 0.34, source, color, 10)
+        box(axes, right, y, 1.0, 0.34, target, color, 10)

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
+from blackboard import box, merge_tree
+from matplotlib.patches import FancyArrowPatch, Rectangle
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow
 
 CHAPTER, RUN = "15_language_model", "published"
 SPACE = "␣"
-
-
-def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str, color: str | None = None, size: float = 9) -> None:
-    """A rounded box around its middle, with a text in it."""
-    look = {"boxstyle": "round,pad=0,rounding_size=0.05", "zorder": 3}
-    at = (x - wide / 2, y - high / 2)
-    for fill, alpha, edge in ((paper(), 1, "none"), (color or paper(), 0.16, "none"), ("none", 1, color or muted())):
-        axes.add_patch(FancyBboxPatch(at, wide, high, facecolor=fill, alpha=alpha, edgecolor=edge, linewidth=1.1, **look))
-    axes.text(x, y - 0.01, text, ha="center", va="center", fontsize=size, color=ink(), zorder=4, linespacing=1.25)
 
 
 @figure("file", width=7.6, height=2.35, narrow=(3.7, 3.6))
@@ -115,19 +107,13 @@ def merges(data: Data, fig: Figure) -> None:
     small = narrow()
     cell, step, low = (0.37, 0.44, 0.3) if small else (0.68, 0.41, 0.28)
     left = 0.12 if small else 0.3
-    shown = word.replace(" ", SPACE)
-    tops = {(i, i + 1): (left + (i + 0.5) * cell, low) for i in range(len(word))}
-    for i, letter in enumerate(shown):
-        box(axes, left + (i + 0.5) * cell, low, 0.28, 0.28, letter, "C6", 10)
     right = left + len(word) * cell + (0.1 if small else 0.35)
+    joins = []
     for n in range(1, int(found["merges_friend"]) + 1):
         begin, middle, end = (int(found[f"{what}{n}_friend"]) for what in ("begin", "middle", "end"))
         x, y = left + (begin + end) / 2 * cell, low + n * step
-        for part in ((begin, middle), (middle, end)):
-            a, b = tops[part]
-            axes.plot((a, x), (b + 0.14, y - 0.14), color="C0", linewidth=1.1, zorder=1)
-        box(axes, x, y, 0.16 + 0.105 * (end - begin), 0.28, shown[begin:end], "C0", 10)
-        tops[begin, end] = (x, y)
+        joins.append((y, begin, middle, end))
         axes.plot((x + 0.1 + 0.06 * (end - begin), right - 0.08), (y, y), color=muted(), linewidth=0.6, linestyle=(0, (1, 3)), zorder=0)
         axes.text(right, y, f"{'' if small else f'merge {n}, '}place {found[f'place{n}_friend']:,.0f}",
                   fontsize=9, color=ink(), va="center")
+    merge_tree(axes, word.replace(" ", SPACE), joins, left, low, cell)

@@ -36,7 +36,7 @@ sys.path[:0] = [str(HERE.parent / "lib/program"), str(HERE)]
 
 import cli
 
-HELPERS = ("architecture", "draw", "strip", "style")
+HELPERS = ("architecture", "blackboard", "draw", "strip", "style")
 GLOSSES = HERE.parent / "lib/program/glosses.py"
 DRAWN = "drawn.json"
 

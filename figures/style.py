@@ -29,6 +29,7 @@ A chapter has one file `figures/NN_name.py`. It holds functions, one a figure, a
     data.value("score_std")                    the value from results.json: number or string
     data.values()                              all of them, {name: value}
     data.json("trace.json", run="trace")       another file that the run wrote
+    data.printed("A beam of 2", run="search")  the lines that a run printed under == A beam of 2 ==
 
 What is missing stops the build with one line that names it. Nothing else is a source: no numbers typed into the
 figure file.
@@ -50,11 +51,12 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 __all__ = [
-    "Axes", "Data", "Figure", "FigureError", "arrow", "blackboard", "diverging", "figure", "glossed", "heat", "ink", "look", "muted",
-    "narrow", "panels", "paper", "scale", "sequential",
+    "Axes", "Data", "Figure", "FigureError", "arrow", "blackboard", "box", "diverging", "figure", "glossed", "heat", "ink", "look", "muted",
+    "narrow", "panels", "paper", "say", "scale", "sequential",
 ]
 
 CJK_FONTS = (
@@ -258,6 +260,13 @@ class Data:
         """The array `name.npy` of a run."""
         return np.load(self._file(f"{name}.npy", run), allow_pickle=False)
 
+    def printed(self, section: str, *, run: str = "main") -> list[str]:
+        """The lines that a run printed in a section of its output."""
+        found = self._file("stdout.txt", run).read_text(encoding="utf-8").partition(f"== {section} ==\n")[2]
+        if not found:
+            raise FigureError(f"run {run} has printed no section {section}")
+        return found.split("\n== ")[0].rstrip().split("\n")
+
     def value(self, name: str, *, run: str = "main") -> Any:
         """The value `name` in a run's results.json."""
         values = self.values(run=run)
@@ -287,6 +296,17 @@ def arrow(
     """Draw a line with an arrowhead at its end."""
     look = {"arrowstyle": head, "color": color or ink(), "linewidth": width, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", end, start, arrowprops=look, **more)
+
+
+def box(axes: Axes, x: float, y: float, wide: float, high: float, color: str = "none", **more: Any) -> None:
+    """A rectangle from its lower left corner, filled with `color`; `edge` is that of its line."""
+    look = {"facecolor": color, "edgecolor": more.pop("edge", "none"), "linewidth": 1.0}
+    axes.add_patch(Rectangle((x, y), wide, high, **look | more))
+
+
+def say(axes: Axes, x: float, y: float, text: str, **more: Any) -> None:
+    """A text, centered unless `ha` and `va` say otherwise."""
+    axes.text(x, y, text, **{"ha": "center", "va": "center", "fontsize": 8.5, "color": ink()} | more)
 
 
 def scale(fig: Figure, drawn: Any, axes: Any, label: str, **options: Any) -> None:

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
@@ -66,9 +67,14 @@ public:
     virtual void synchronize() = 0;
 
     /// Computes `batch` products. Their matrices follow those of `first` without gaps.
-    /// @return  false if nothing was computed, because the library cannot compute `sums_of_a` along
-    ///          with this product
+    /// @return  false if nothing was computed, because the library cannot do what the epilogue asks
+    ///          for along with this product, or would hide NaN
     virtual bool multiply(const Product& first, std::int64_t batch, const Epilogue& epilogue) = 0;
+    /// The time of what `work` asks the device to do, or 0 where time means nothing.
+    virtual double milliseconds(const std::function<void()>& work) {
+        work();
+        return 0;
+    }
 };
 
 /// The device of this build.

@@ -52,19 +52,23 @@ __global__ void softmax_kernel(Index n_rows, int n, Global<Real> y, Global<const
 __global__ void long_softmax_kernel(Index n, Global<Real> y, Global<const Real> x) {
     const Index row = static_cast<Index>(blockIdx.x) * n;
     Real own_largest = lowest, own_sum = 0;
-    for (Index j = threadIdx.x; j < n; j += blockDim.x) {
-        const Real score = x[row + j];
-        if (score > own_largest) {
-            own_sum = own_sum * exp_or_zero(own_largest - score) + 1;
-            own_largest = score;
-        } else {
-            own_sum += exp_or_zero(score - own_largest);
-        }
-    }
+    for_row(n, [&](const SomeOfRow& some) {
+        Real scores[SomeOfRow::count];
+        some.read(scores, x + row, lowest);
+        const Real before = own_largest;
+        for (const Real score : scores) own_largest = score > own_largest ? score : own_largest;
+        own_sum *= exp_or_zero(before - own_largest);
+        for (int e = 0; e < some.count; ++e)
+            if (some.has(e)) own_sum += exp_or_zero(scores[e] - own_largest);
+    });
     const Real largest = block_max(own_largest);
     const Real inverse = 1 / block_sum(own_sum * exp_or_zero(own_largest - largest));
-    for (Index j = threadIdx.x; j < n; j += blockDim.x)
-        y[row + j] = exp_or_zero(x[row + j] - largest) * inverse;
+    for_row(n, [&](const SomeOfRow& some) {
+        Real scores[SomeOfRow::count];
+        some.read(scores, x + row, lowest);
+        for (int e = 0; e < some.count; ++e)
+            if (some.has(e)) y[row + some.at(e)] = exp_or_zero(scores[e] - largest) * inverse;
+    });
 }
 // [softmax: launch]
 constexpr Index longest = 1024;  // elements of a row that a warp keeps: 32 per lane

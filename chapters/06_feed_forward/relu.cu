@@ -24,7 +24,8 @@ Tensor relu(const Tensor& x) {
 }
 
 Tensor linear_relu(const Tensor& x, const Linear& map, Linear::Cache*) {
-    return linear_map(x, map, true);
+    const std::optional<Tensor> y = linear_map(x, map, true);
+    return y ? *y : cuda::relu(linear(x, map));
 }
 // [relu: backward]
 namespace {

@@ -82,8 +82,11 @@ Limits measure_limits(Index bytes, double seconds) {
     });
     std::vector<Real> sums(static_cast<std::size_t>(ceil_div(n, part)));
     const auto read = [&](Index begin, Index end) {
-        const ConstVectorMap x(from.get() + begin, end - begin);
-        sums[static_cast<std::size_t>(begin / part)] = x.sum();
+        const Index quarter = (end - begin) / 4;  // four places at once: more is on its way
+        const auto x = [&](Index i) {
+            return ConstVectorMap(from.get() + begin + i * quarter, quarter);
+        };
+        sums[static_cast<std::size_t>(begin / part)] = (x(0) + x(1) + x(2) + x(3)).sum();
     };
     const auto copy = [&](Index begin, Index end) {
         std::memcpy(to.get() + begin, from.get() + begin,

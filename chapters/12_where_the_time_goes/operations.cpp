@@ -12,6 +12,7 @@
 #include "chapters/09_training/loss/vocabulary_loss.hpp"
 #include "chapters/09_training/optimizer/optimizer.hpp"
 #include "chapters/10_greedy_decoding/key_values.hpp"
+#include "chapters/12_where_the_time_goes/limits.hpp"
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/matmul.hpp"
 
@@ -38,20 +39,30 @@ void square_product(const Measure& measure) {
             [&] { matmul(a, b); });
 }
 
-/// Eight maps in turn, so that their weights come from memory and not from a cache.
-void linear_map(const Measure& measure, Index n_rows, bool with_relu) {
-    constexpr Index d_in = 512, d_out = 2048, maps = 8;
-    const double rows = static_cast<double>(n_rows), weights = d_in * d_out;
+/// From 512 numbers to 2048.
+/// @param layers  take turns; of few rows, so many that no cache holds their weights
+void linear_map(const Measure& measure, const std::vector<Linear>& layers, Index n_rows,
+                bool with_relu = false) {
+    const double maps = static_cast<double>(layers.size()), rows = static_cast<double>(n_rows);
+    const double weights = static_cast<double>(layers[0].weight.value.size());
     const std::string name = fmt::format("linear map{}, {} row{}", with_relu ? ", ReLU" : "",
                                          n_rows, n_rows > 1 ? "s" : "");
-    Random random(1);
-    std::vector<Linear> layers;
-    for (Index i = 0; i < maps; ++i) layers.emplace_back(d_in, d_out, true, random);
-    const Tensor x = numbers({n_rows, d_in});
+    const Tensor x = numbers({n_rows, 512});
     measure(fmt::format("{}_{}", with_relu ? "relu" : "linear", n_rows), name,
-            products(maps * rows * weights, maps * weights, maps * rows * (d_in + d_out)), [&] {
+            products(maps * rows * weights, maps * weights, maps * rows * (512 + 2048)), [&] {
                 for (const Linear& map : layers) with_relu ? linear_relu(x, map) : map.forward(x);
             });
+}
+
+void linear_maps(const Measure& measure) {
+    Random random(1);
+    std::vector<Linear> layers;
+    for (Index bytes = 0; bytes < stream_bytes(); bytes += 512 * 2048 * sizeof(Real))
+        layers.emplace_back(512, 2048, true, random);
+    for (const Index rows : {1, 4, 16}) linear_map(measure, layers, rows);
+    layers.erase(layers.begin() + 8, layers.end());
+    for (const Index rows : {64, 256, 1024}) linear_map(measure, layers, rows);
+    linear_map(measure, layers, 256, true);
 }
 // [attention]
 /// Forward and backward, 8 heads of 64 columns.
@@ -207,8 +218,7 @@ void whole_step(const Measure& measure) {
 // [all]
 void measure_operations(const MeasureOperation& measure) {
     square_product(measure);
-    for (const Index rows : {1, 4, 16, 64, 256, 1024}) linear_map(measure, rows, false);
-    linear_map(measure, 256, true);
+    linear_maps(measure);
     for (const bool causal : {false, true})
         for (const auto& [sentences, length] :
              {std::pair<Index, Index>{16, 24}, {4, 256}, {1, 1024}})

@@ -1,4 +1,8 @@
+#include <array>
+#include <map>
+
 #include "lib/cuda/gradient.cuh"
+#include "lib/cuda/kernel.cuh"
 #include "lib/cuda/linear.cuh"
 #include "lib/cuda/runtime.hpp"
 #include "lib/fast/linear.hpp"
@@ -6,26 +10,64 @@
 
 namespace abh::cuda {
 // [linear]
-Tensor linear_map(const Tensor& x, const Linear& map, bool relu) {
+namespace {
+
+__global__ void add_bias_kernel(Elements all, Global<Real> y, Global<const Real> bias, Index n) {
+    for_elements(all, [&]<int width>(Index i) {
+        Some<Real, width> row = some<width>(y)[i];
+        for (int e = 0; e < width; ++e) row.v[e] += bias[(i * width + e) % n];
+        some<width>(y)[i] = row;
+    });
+}
+
+}  // namespace
+
+std::optional<Tensor> linear_map(const Tensor& x, const Linear& map, bool relu) {
     const Tensor rows = flat(x), &weight = map.weight.value;
     Tensor y({rows.dim(0), map.d_out()});
-    if (!y.empty())
-        multiply(product_of(rows, weight, {.transpose_b = true}, false)
-                     .at(y.on_device(), rows.on_device(), weight.on_device()),
-                 1, {.bias = map.has_bias() ? map.bias.value.on_device() : nullptr, .relu = relu});
+    const auto computed = [&](const Epilogue& end) {
+        const Product product = product_of(rows, weight, {.transpose_b = true}, false);
+        return multiply(product.at(y.on_device(), rows.on_device(), weight.on_device()), 1, end);
+    };
+    const Real* const bias = map.has_bias() ? map.bias.value.on_device() : nullptr;
+    if (!y.empty() && !computed({.bias = bias, .relu = relu})) {
+        if (relu) return {};
+        computed({});
+        launch_elements("add bias", add_bias_kernel, y.size(), true, y.on_device(), bias,
+                        map.d_out());
+    }
     return y.reshape(x.shape().with(-1, map.d_out()));
 }
 
 Tensor linear(const Tensor& x, const Linear& map) {
-    return linear_map(x, map, false);
+    return *linear_map(x, map, false);
 }
 // [linear: backward]
 namespace {
 
+/// Whether a product with the sums of its first factor takes less time than a product and a kernel.
+/// Measured once for each size, because the library's way of summing up may be a slow one.
+bool sums_pay(const Product& p, const Tensor& dy) {
+    static std::map<std::array<Index, 3>, bool> known;
+    const auto [found, fresh] = known.try_emplace({p.m, p.n, p.k}, true);
+    if (!fresh || device().emulated() || p.k == 0) return found->second;
+    Tensor dw({p.m, p.n}), sums({p.m}), parts({parts_of_columns(p.k, p.m), p.m});
+    Product product = p.at(dw.on_device(), p.a.data, p.b.data);
+    product.add = false;
+    const double together =
+        device().milliseconds([&] { multiply(product, 1, {.sums_of_a = sums.on_device()}); });
+    const double apart = device().milliseconds([&] {
+        multiply(product, 1);
+        column_sums(parts, dy, false);
+    });
+    return found->second = together <= apart;
+}
+
 /// Computes `product`, whose first factor is `dy^T`, and with it the sums that `db` is to become.
-/// @return  false if nothing was computed: `db` holds a share already, or the library cannot
-bool multiply_and_sum(const Product& product, Gradient& db) {
-    if (!db.state().is_zero || db.waits()) return false;
+/// @return  false if nothing was computed: `db` holds a share already, or the library cannot, or
+///          not as fast as a kernel
+bool multiply_and_sum(const Product& product, const Tensor& dy, Gradient& db) {
+    if (!db.state().is_zero || db.waits() || !sums_pay(product, dy)) return false;
     Real* const sums = db.target().sum.on_device();
     const bool done = multiply(product, 1, {.sums_of_a = sums});
     db.state().is_zero = !done;
@@ -41,7 +83,7 @@ Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache
                                 .at(dw.on_device(), rows.on_device(), x.on_device());
     if (!map.has_bias()) {
         multiply(product, 1);
-    } else if (!multiply_and_sum(product, map.bias.gradient)) {
+    } else if (!multiply_and_sum(product, rows, map.bias.gradient)) {
         multiply(product, 1);
         add_column_sums(map.bias.gradient, rows);
     }

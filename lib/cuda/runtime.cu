@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <compare>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +30,7 @@ public:
     void send(void* to, const void* from, std::size_t bytes) override;
     void synchronize() override;
     bool multiply(const Product& p, Index batch, const Epilogue& e) override;
+    double milliseconds(const std::function<void()>& work) override;
 };
 
 Device& device() {
@@ -160,9 +164,7 @@ const Real* vector_of(const Epilogue& e) {
     return e.sums_of_a ? e.sums_of_a : e.bias;
 }
 
-/// The library's name for an epilogue. Its documentation leaves open whether ReLU keeps NaN, as
-/// ours does and as CUTLASS's is documented to; tests/06_feed_forward/feed_forward.cpp asks the
-/// device.
+/// The library's name for an epilogue.
 cublasLtEpilogue_t epilogue_of(const Epilogue& e) {
     if (e.sums_of_a) return CUBLASLT_EPILOGUE_BGRADB;  // its B is our a: see `layout`
     if (e.relu) return e.bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
@@ -188,7 +190,7 @@ Kind kind_of(const Product& p, Index batch, const Epilogue& e) {
 struct Plan {
     Operation operation;
     Layout a, b, c;
-    bool possible = true;  ///< whether the library has an algorithm
+    bool possible = true;  ///< whether the library has an algorithm that does what ours do
     cublasLtMatmulAlgo_t algorithm;
     std::size_t workspace = 0;
     std::int64_t last_use = 0;
@@ -247,8 +249,8 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* vector) {
         preference.get(), 1, &found, &count);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = count == 0 ? CUBLAS_STATUS_NOT_SUPPORTED : found.state;
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED && of.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
-        plan.possible = false;
+    if (status != CUBLAS_STATUS_SUCCESS && of.epilogue != CUBLASLT_EPILOGUE_DEFAULT) {
+        plan.possible = false;  // some sizes, types and versions have no algorithm for an epilogue
         return plan;
     }
     check(status);
@@ -257,6 +259,14 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* vector) {
     return plan;
 }
 // [device: product, plans]
+/// Computes products as planned.
+cublasStatus_t run(cublasLtHandle_t library, const Plan& how, const Product& p, void* workspace) {
+    const Real before = p.add ? Real(1) : Real(0);
+    return cublasLtMatmul(library, how.operation.get(), &p.scale, p.b.data, how.b.get(), p.a.data,
+                          how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(), &how.algorithm,
+                          workspace, how.workspace, nullptr);
+}
+
 /// The library, and its plans for the latest products.
 struct Handle {
     /// A training step needs 9 plans for the length of its sources and 12 for that of its targets.
@@ -267,8 +277,9 @@ struct Handle {
     void* workspace = device().take(workspace_bytes);
     std::map<Kind, Plan> plans;
     std::int64_t uses = 0;
+    std::optional<bool> keeps_nan;  ///< see `relu_keeps_nan`
 
-    const Plan& plan(const Kind& kind, const Real* vector) {
+    Plan& plan(const Kind& kind, const Real* vector) {
         auto found = plans.find(kind);
         if (found == plans.end()) {
             Plan made = make_plan(library.get(), kind, vector);
@@ -279,6 +290,23 @@ struct Handle {
         }
         found->second.last_use = ++uses;
         return found->second;
+    }
+
+    /// Whether the library's ReLU keeps NaN, as ours does, which its documentation leaves open: the
+    /// device is asked once, for the product of NaN and 1.
+    bool relu_keeps_nan() {
+        if (keeps_nan) return *keeps_nan;
+        const Real numbers[]{std::numeric_limits<Real>::quiet_NaN(), 1, 0};
+        auto* const x = static_cast<Real*>(device().take(sizeof numbers));
+        device().copy_bytes(x, numbers, sizeof numbers);
+        const Product p{x + 2, 1, {x, 1, 1}, {x + 1, 1, 1}, 1, 1, 1};
+        const Plan how = make_plan(library.get(), kind_of(p, 1, {.relu = true}), nullptr);
+        Real result = 0;
+        if (how.possible && run(library.get(), how, p, workspace) == CUBLAS_STATUS_SUCCESS)
+            device().copy_bytes(&result, p.c, sizeof result);
+        device().give(x);
+        keeps_nan = std::isnan(result);
+        return *keeps_nan;
     }
 };
 
@@ -304,18 +332,34 @@ bool Gpu::multiply(const Product& p, Index batch, const Epilogue& e) {
     try {
         Handle& h = handle();
         const Real* const vector = vector_of(e);
-        const Plan& how = h.plan(kind_of(p, batch, e), vector);
+        if (e.relu && !h.relu_keeps_nan()) return false;
+        Plan& how = h.plan(kind_of(p, batch, e), vector);
         if (!how.possible) return false;
         if (vector) set(how.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-        const Real before = p.add ? Real(1) : Real(0);
-        check(cublasLtMatmul(h.library.get(), how.operation.get(), &p.scale, p.b.data, how.b.get(),
-                             p.a.data, how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(),
-                             &how.algorithm, h.workspace, how.workspace, nullptr));
+        const cublasStatus_t status = run(h.library.get(), how, p, h.workspace);
+        if (status == CUBLAS_STATUS_NOT_SUPPORTED && (vector || e.relu))
+            return how.possible = false;
+        check(status);
         return true;
     } catch (const std::runtime_error& error) {
         throw std::runtime_error(
             fmt::format("{} (m {}, n {}, k {}, batch {})", error.what(), p.m, p.n, p.k, batch));
     }
+}
+// [device: time]
+double Gpu::milliseconds(const std::function<void()>& work) {
+    constexpr int calls = 5;
+    work();  // warm: the library has made its plan
+    cudaEvent_t begin, end;
+    for (cudaEvent_t* const event : {&begin, &end}) check(cudaEventCreate(event), "event");
+    check(cudaEventRecord(begin), "event");
+    for (int i = 0; i < calls; ++i) work();
+    check(cudaEventRecord(end), "event");
+    check(cudaEventSynchronize(end), "event");
+    float time = 0;
+    check(cudaEventElapsedTime(&time, begin, end), "event");
+    for (const cudaEvent_t event : {begin, end}) check(cudaEventDestroy(event), "event");
+    return time / calls;
 }
 
 }  // namespace abh::cuda

@@ -159,6 +159,7 @@ TEST_CASE("a view that begins off alignment gets a plan that allows it") {
 
 TEST_CASE("the library adds a bias to each row, and its plan depends on the bias's alignment") {
     Draw draw;
+    CHECK(cuda_on_stand_in::handle().relu_keeps_nan());  // has asked for a plan of its own
     for (const Index batch : {1, 3}) {
         const Operands factors = operands(draw, {batch}, 5, 7, 3, {});
         require_product(Tensor::zeros({batch, 5, 3}), factors);
@@ -189,11 +190,45 @@ TEST_CASE("the library sums up along with a product, or says once that it cannot
 
     stand_in::state = CUBLAS_STATUS_NOT_SUPPORTED;
     CHECK(!require_product_and_sums(draw({7, 3}), draw({7, 5})));
-    stand_in::state = CUBLAS_STATUS_ALLOC_FAILED;
-    CHECK_THROWS(require_product_and_sums(draw({8, 3}), draw({8, 5})));
+    stand_in::state = CUBLAS_STATUS_INVALID_VALUE;
+    CHECK(!require_product_and_sums(draw({8, 3}), draw({8, 5})));
     stand_in::state = CUBLAS_STATUS_SUCCESS;
     CHECK(!require_product_and_sums(draw({7, 3}), draw({7, 5})));
     CHECK(stand_in::asked.size() == before + 4);
+}
+
+TEST_CASE(
+    "a bias or a cut that the library refuses is refused once, and the product alone goes on") {
+    const Tensor one = Tensor::full({9, 9}, 1);
+    const Numbers a(one), b(one), c(one), bias(Tensor::full({9}, 1));
+    const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
+    stand_in::state = CUBLAS_STATUS_INVALID_VALUE;
+    CHECK(!device.multiply(product, 1, {.bias = bias.data}));
+    CHECK_THROWS(device.multiply(product, 1, {}));
+    stand_in::state = CUBLAS_STATUS_SUCCESS;
+    CHECK(!device.multiply(product, 1, {.bias = bias.data}));
+    CHECK(max_difference(c.fetch(), one) == 0);
+    CHECK(device.multiply(product, 1, {}));
+    CHECK(c.fetch()(0, 0) == 9);
+}
+
+TEST_CASE("a library whose ReLU would hide NaN does not cut") {
+    const Tensor one = Tensor::full({4, 4}, 1);
+    const Numbers a(one), b(one), c(one);
+    const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
+    for (const bool hides : {true, false}) {
+        stand_in::relu_hides_nan = hides;
+        cuda_on_stand_in::handle().keeps_nan.reset();
+        CHECK(device.multiply(product, 1, {.relu = true}) == !hides);
+    }
+}
+
+TEST_CASE("work on a device is timed without its first call") {
+    const Numbers to(Tensor::zeros({1}));
+    const Real one = 1;
+    int calls = 0;
+    CHECK(device.milliseconds([&] { device.send(to.data, &one, sizeof one), ++calls; }) == 1);
+    CHECK(calls == 6);
 }
 
 TEST_CASE("the plans of the latest products are kept") {

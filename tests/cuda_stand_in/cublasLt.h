@@ -52,6 +52,7 @@ using Alignments = std::array<std::uint32_t, 4>;  ///< of A, B, C and D, in byte
 
 std::vector<Alignments> asked;  ///< for each algorithm that was asked for, what was promised
 cublasStatus_t state = CUBLAS_STATUS_SUCCESS;  ///< of the algorithms that are found
+bool relu_hides_nan = false;                   ///< as a maximum of 0 and NaN does
 
 template <class T, class... A>
 cublasStatus_t create(T** made, A... arguments) {
@@ -226,7 +227,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                 for (std::int64_t l = 0; l < k; ++l) sum += A.at(matrix, i, l) * B.at(matrix, l, j);
                 const float old = before == 0 ? 0 : before * C.at(matrix, i, j);
                 const float result = scale * sum + old + (adds_bias ? vector[i] : 0);
-                static_cast<float*>(d)[D.place(matrix, i, j)] = cuts && result < 0 ? 0 : result;
+                static_cast<float*>(d)[D.place(matrix, i, j)] =
+                    cuts && (stand_in::relu_hides_nan ? !(result > 0) : result < 0) ? 0 : result;
             }
     for (std::int64_t j = 0; sums_b && j < n; ++j) {
         vector[j] = 0;

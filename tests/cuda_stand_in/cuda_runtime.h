@@ -147,6 +147,18 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = new CUevent_st;
     return cudaSuccess;
 }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return cudaEventCreateWithFlags(event, 0);
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+/// A millisecond for each copy that began between the two.
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end) {
+    *ms = static_cast<float>(end->copies - begin->copies);
+    return cudaSuccess;
+}
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t = nullptr) {
     event->copies = stand_in::copies.size();
     return cudaSuccess;

@@ -25,7 +25,7 @@ QUOTED = [  # what pages say of a kernel's instructions for an element
     ("06_feed_forward/gpu.md", "swish_backward_kernel", r"some (\d+) backward"),
     ("09_training/gpu.md", "sgd_kernel", r"kernels take (\d+) for a weight with `Sgd`"),
     ("09_training/gpu.md", "adam_kernel", r"(\d+) with `Adam`"),
-    ("11_on_the_gpu/first_kernel.md", "relu_kernel", r"or (\d+\.\d) per element"),
+    ("11_on_the_gpu/kernels.md", "relu_kernel", r"or (\d+\.\d) per element"),
 ]
 # instructions for an element that kernels may execute, where exponentials, divisions, roots or Philox's rounds take most of them
 BOUNDS = re.compile(r"__launch_bounds__\((.*?)(?:, .*)?\)\n\s+\w+\([^{]*\{\n(.*)")

@@ -26,21 +26,26 @@ __device__ int block_min(int v) {
     return warp_min(lane() < warps ? int(of_warp[lane()]) : nowhere);
 }
 
-/// One block per row, which it reads once. Every thread keeps the largest logit that it has met,
-/// the place of this logit, and the sum of exponentials. Bytes are the limit: a row is read.
+/// One block per row, which it reads once, four logits a thread at a time. Every thread keeps the
+/// largest logit that it has met, the place of this logit, and the sum of exponentials. Bytes are
+/// the limit: a row is read.
 __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Real> logits) {
     const Global<const Real> x = logits + static_cast<Index>(blockIdx.x) * n;
     Real largest = lowest, total = 0;
     int place = nowhere;
-    for (Index w = threadIdx.x; w < n; w += blockDim.x) {
-        const Real v = x[w];
-        if (v > largest) {
-            total *= exp(largest - v);
-            largest = v;
-            place = static_cast<int>(w);
-        }
-        total += exp(v - largest);
-    }
+    for_row(n, [&](const SomeOfRow& some) {
+        Real v[SomeOfRow::count];
+        some.read(v, x, lowest);
+        const Real before = largest;
+        for (int e = 0; e < some.count; ++e)
+            if (v[e] > largest) {
+                largest = v[e];
+                place = static_cast<int>(some.at(e));
+            }
+        total *= exp(before - largest);
+        for (int e = 0; e < some.count; ++e)
+            if (some.has(e)) total += exp(v[e] - largest);
+    });
     const Real of_row = block_max(largest);
     total = block_sum(total * exp(largest - of_row));
     place = block_min(largest == of_row ? place : nowhere);

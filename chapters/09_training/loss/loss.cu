@@ -5,10 +5,11 @@ namespace abh::cuda {
 // [cross entropy]
 namespace {
 
-/// One block per row, with its threads side by side along the words. One pass over the row finds
-/// its largest logit and the sum of the exponentials, because a thread that meets a larger logit
-/// rescales its sum. Probabilities need a second pass, which mostly reads from the device's cache.
-/// Bytes are the limit: a row is read once, or twice and written, for ten operations per word.
+/// One block per row, with its threads side by side along the words, four of which each takes at
+/// once. One pass over the row finds its largest logit and the sum of the exponentials, because a
+/// thread that meets a larger logit rescales its sum. Probabilities need a second pass, which
+/// mostly reads from the device's cache. Bytes are the limit: a row is read once, or twice and
+/// written, for ten operations per word.
 __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
                                      Global<const std::int32_t> targets, std::int32_t ignore,
                                      Real smoothing, Global<Real> probabilities,
@@ -16,22 +17,30 @@ __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
     const Index row = blockIdx.x;
     const Global<const Real> x = logits + row * n;
     Real row_max = lowest, total = 0, sum = 0;
-    for (Index w = threadIdx.x; w < n; w += blockDim.x) {
-        const Real v = x[w];
-        if (v > row_max) {
-            total *= exp(row_max - v);
-            row_max = v;
-        }
-        total += exp(v - row_max);
-        sum += v;
-    }
+    for_row(n, [&](const SomeOfRow& some) {
+        Real v[SomeOfRow::count];
+        some.read(v, x, lowest);
+        const Real before = row_max;
+        for (const Real logit : v) row_max = logit > row_max ? logit : row_max;
+        total *= exp(before - row_max);
+        for (int e = 0; e < some.count; ++e)
+            if (some.has(e)) {
+                total += exp(v[e] - row_max);
+                sum += v[e];
+            }
+    });
     const Real of_thread = row_max;
     row_max = block_max(row_max);
     total = block_sum(total * exp(of_thread - row_max));
     sum = block_sum(sum);
     if (probabilities)
-        for (Index w = threadIdx.x; w < n; w += blockDim.x)
-            probabilities[row * n + w] = exp_or_zero(x[w] - row_max) / total;
+        for_row(n, [&, inverse = 1 / total](const SomeOfRow& some) {
+            Real v[SomeOfRow::count];
+            some.read(v, x, lowest);
+            for (int e = 0; e < some.count; ++e)
+                if (some.has(e))
+                    probabilities[row * n + some.at(e)] = exp_or_zero(v[e] - row_max) * inverse;
+        });
     if (threadIdx.x > 0) return;
     const std::int32_t target = targets[row];
     const double log_total = static_cast<double>(row_max + log(total));
@@ -74,10 +83,15 @@ __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
     const Index row = blockIdx.x;
     const std::int32_t target = targets[row];
     const Real even = smoothing / static_cast<Real>(n);
-    for (Index w = threadIdx.x; w < n; w += blockDim.x) {
-        const Real pi = even + (w == target ? 1 - smoothing : Real(0));
-        dlogits[row * n + w] = target == ignore ? 0 : (probabilities[row * n + w] - pi) * share;
-    }
+    for_row(n, [&](const SomeOfRow& some) {
+        Real p[SomeOfRow::count];
+        some.read(p, probabilities + row * n, 0);
+        for (int e = 0; e < some.count; ++e) {
+            const Real pi = even + (some.at(e) == target ? 1 - smoothing : Real(0));
+            if (some.has(e))
+                dlogits[row * n + some.at(e)] = target == ignore ? 0 : (p[e] - pi) * share;
+        }
+    });
 }
 
 }  // namespace

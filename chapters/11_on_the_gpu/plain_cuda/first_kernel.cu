@@ -21,7 +21,7 @@ void check(cudaError_t status, const char* what) {
     std::exit(1);
 }
 // [memory]
-/// Room for `n` numbers in the device's memory. The processor must not follow this pointer.
+/// Room for `n` numbers in the device's memory. The processor must not dereference this pointer.
 float* room_on_device(int n) {
     float* room = nullptr;
     check(cudaMalloc(&room, n * sizeof(float)), "cudaMalloc");

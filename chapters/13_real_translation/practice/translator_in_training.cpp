@@ -305,7 +305,7 @@ void TranslatorInTraining::report() {
     results.set_varying("test_bleu", test.score);
 
     section("Sentences and their translations");
-    show_samples(data.test, test.translations, 8);
+    show_samples(data.test, test.translations, 10);
     section("By length of the source");
     show_by_length(data.test, test.translations, scoring, results);
     section("By width of the beam, development pairs");

@@ -113,7 +113,7 @@ class Exercises(SphinxDirective):
             for path in e.folder.iterdir():
                 if path.suffix in {".json", ".md"} or path == e.source:
                     self.env.note_dependency(str(path))
-            more = {"short": e.kind, "trains": e.trains, "needs": e.needs}
+            more = {"short": e.kind, "trains": e.trains, "needs": e.needs, "hours": e.hours}
             node = exercise_box(self, e.number, e.title, e.difficulty, e.points, KINDS[e.kind], **more)
             node += self.parse_text_to_nodes(self.text(e))
             self.set_source_info(node)
@@ -130,8 +130,7 @@ class Exercises(SphinxDirective):
         for i, hint in enumerate(e.hints, 1):
             parts.append(f"`````{{fold}} Hint {i}\n{hint}\n`````")
         if self.env.config.abh_solutions:
-            derivation = e.folder / "solution.md"
-            said = derivation.read_text() + "\n" if derivation.is_file() else ""
+            said = f"{derivation}\n" if (derivation := e.derivation()) else ""
             language = "cpp" if e.source.suffix == ".cpp" else "text"
             parts.append(f"`````{{fold}} Solution\n{said}\n```{language}\n{e.solution()}```\n`````")
         return "\n\n".join(parts)

@@ -4,7 +4,7 @@
     ```
 
 The kinds are `figures` (the first sentence of each caption), `derivations`, `mistakes` (with the tests
-that catch them), `exercises` (a table with difficulty, points and kind) and `skills` (a table of what
+that catch them), `exercises` (a table with difficulty, points, hours and kind) and `skills` (a table of what
 each exercise trains, and which ones it needs first).
 """
 
@@ -156,9 +156,9 @@ class Lists:
         rows = []
         for page, wanted in found:
             for item in wanted:
-                facts = [item.facts[name] for name in ("difficulty", "points", "kind")]
+                facts = [item.facts.get(name, "") for name in ("difficulty", "points", "hours", "kind")]
                 rows.append(row([self.exercise(page, item), *(nodes.Text(str(f)) for f in facts)]))
-        return table("exercises", ["exercise", "difficulty", "points", "kind"], [50, 10, 10, 30], rows)
+        return table("exercises", ["exercise", "difficulty", "points", "hours", "kind"], [45, 10, 10, 10, 25], rows)
 
     def skills(self, found: Found) -> nodes.Node:
         """Exercises grouped by page, with the numbers of those that they need as links."""
