@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +20,12 @@ from .sandbox import run
 from .setting import INCLUDE, Setting, include_flags, setting
 
 LIMITS = Limits(seconds=60, memory=2048 * MEBIBYTE, processes=64, file_size=64 * MEBIBYTE)
+# Headers, and the packages that have them.
+NEEDED = {
+    "fmt/core.h": "libfmt-dev",
+    "Eigen/Core": "libeigen3-dev",
+    "boost/context/detail/fcontext.hpp": "libboost-context-dev",
+}
 KILLED = re.compile(r"^\S*(\+\+|clang)\S*: .*\bKilled\b", re.MULTILINE)
 
 
@@ -96,9 +103,21 @@ def run_compiler(
     return replace(outcome, reason="crash") if outcome.reason == "ok" else outcome
 
 
+def absent(found: Setting) -> list[str]:
+    """The packages that answers need and that are not installed here."""
+    asks = "".join(f"#if !__has_include(<{header}>)\n{package}\n#endif\n" for header, package in NEEDED.items())
+    command = [found.compiler, "-E", "-P", "-x", "c++", *(f"-isystem{i}" for i in found.includes), "-"]
+    try:
+        return subprocess.run(command, input=asks, capture_output=True, text=True, check=False).stdout.split()
+    except FileNotFoundError:
+        return ["g++"]
+
+
 def why_unfit(*, tight: bool) -> str:
     """Why this machine cannot judge answers, found by compiling and running an empty program in the same way; "" if it can."""
     found = setting()
+    if packages := absent(found):
+        return f"not installed: {', '.join(packages)}; on Debian or Ubuntu: sudo apt-get install {' '.join(packages)}"
     place = Path(tempfile.gettempdir())
     with tempfile.TemporaryDirectory(prefix="judge_") as name:
         source, program = Path(name) / "empty.cpp", Path(name) / "empty"
@@ -135,6 +154,9 @@ def why_not_compiled(reason: str, printed: str, *, eigen: bool = True) -> str:
         return "the compiler took too much memory, or printed without end"
     lines = [line for line in printed.splitlines() if "In file included from" not in line][:25]
     text = "\n".join("    " + line for line in lines)
+    if re.search(r"(no match for|type) .(operator\[\].*abh::|abh::.*subscript)", printed):  # g++'s words, and clang's
+        instead = "an element of a tensor is t(i, j), in parentheses; the tensors of a parameter are p.value and p.grad()"
+        return f"  {instead}:\n{text}"
     if "undefined reference to `abh::mine::" in printed:
         return f"  a function that the exercise asks for is missing, or has other parameters:\n{text}"
     missing = r"fatal error: (Eigen/|.*eigen3/).*No such file"

@@ -1,10 +1,11 @@
-"""Guesses why a result is wrong, from the numbers alone."""
+"""Says why a result is wrong, from the numbers alone."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 
 from .cases import Case
 from .values import Value
@@ -26,27 +27,47 @@ def same(a: list[float], b: list[float], tolerance: float = CLOSE) -> bool:
 
 
 def causes(case: Case, number: int, got: Value) -> Iterator[str]:
-    """Likely causes, the likeliest first; none if nothing explains the result."""
+    """The mistakes that the exercise knows and that give exactly these numbers, the likeliest first."""
     expected = case.results[number]
-    known = False
     for mistake in case.mistakes:
         wrong = mistake.results[number]
-        if wrong.shape == got.shape and same(floats(got), floats(wrong)) and (
-            wrong.shape != expected.shape or not same(floats(wrong), floats(expected))
-        ):
-            known = True
+        if equal(wrong, got) and not equal(wrong, expected):
             yield mistake.says
-    if known:
-        return
+
+
+def equal(a: Value, b: Value) -> bool:
+    """Whether shapes and numbers agree."""
+    return a.shape == b.shape and same(floats(a), floats(b))
+
+
+def contradicted(cause: str, case: Case, got: Sequence[Value]) -> bool:
+    """Whether the numbers of another case speak against a cause: it would show there, and does not."""
+    shows = [
+        equal(wrong, result)
+        for mistake in case.mistakes
+        if mistake.says == cause
+        for wrong, right, result in zip(mistake.results, case.results, got, strict=True)
+        if not equal(wrong, right) and all(map(math.isfinite, floats(wrong) + floats(result)))  # NaN says nothing
+    ]
+    return bool(shows) and not any(shows)
+
+
+def pattern(case: Case, number: int, got: Value) -> str:
+    """What can be seen of the numbers themselves, where no mistake is known; empty if nothing."""
+    expected = case.results[number]
     guesses: list[Callable[[Case, Value, Value], str]]
     if got.shape != expected.shape:
         guesses = [not_finite, summed, permuted]
     else:
         guesses = [zero, not_finite, precision, given_back, factor, permuted, reversed_axis, added_to, part]
-    for guess in guesses:
-        if said := guess(case, expected, got):
-            yield said
-            return
+    return next(filter(None, (guess(case, expected, got) for guess in guesses)), "")
+
+
+def thrown(text: str) -> str:
+    """What an exception of the book's own says beside its words; empty if nothing."""
+    if re.search(r"no element \(.*\) in \[0\]", text):
+        return "a tensor of shape [0] has no elements; is it a bias that is not there? `has_bias()` tells"
+    return ""
 
 
 def floats(value: Value) -> list[float]:
@@ -111,21 +132,23 @@ def factor(case: Case, expected: Value, got: Value) -> str:
     c = ratio(floats(expected), floats(got))
     if c == 0 or abs(c - 1) < CLOSE:
         return ""
+    one = sum(x != 0 for x in floats(expected)) == 1  # always off by a factor, so the case has to name it
     if abs(c + 1) < CLOSE:
-        return "every number has the wrong sign"
+        return "the number has the wrong sign" if one else "every number has the wrong sign"
     sign = "" if c > 0 else ", and has the wrong sign"
     c = abs(c)
     large = c > 1
     said = f"every number is off by a factor {c:.4g}{sign}"
     if c < 1:
         said = f"every number is off by a factor {c:.4g} = 1/{1 / c:.4g}{sign}"
-    for name, value in constants(case, expected).items():
+    for name, value in (case.constants if one else constants(case, expected)).items():
         for power, text in ((1, name), (2, f"({name})^2")):
             if abs((c if large else 1 / c) / value**power - 1) < CLOSE:
-                what = "division by it" if large else "factor"
-                return f"{said}, and {max(c, 1 / c):.4g} = {text}: is a {what} missing, or there once too often?"
-    if len(got.elements) == 1:
-        return ""  # one number is always off by a factor
+                lacks, often = ("division by it", "multiplication") if large else ("multiplication by it", "division")
+                why = f"is a {lacks} missing, or a {often} there once too often?"
+                return f"{said}, and {max(c, 1 / c):.4g} = {text}: {why}"
+    if one:
+        return ""
     if abs(c - 2) < CLOSE:
         return f"{said}: is something added twice?"
     return said
@@ -186,8 +209,8 @@ def reversed_axis(case: Case, expected: Value, got: Value) -> str:
 def added_to(case: Case, expected: Value, got: Value) -> str:
     """An argument is added that should not be, or is missing in a sum."""
     for i, argument in enumerate(case.arguments):
-        if argument.kind != "T" or argument.shape != got.shape:
-            continue
+        if argument.kind != "T" or argument.shape != got.shape or len(got.elements) == 1:
+            continue  # one number is soon the sum of two
         name = case.names[i] if i < len(case.names) else f"argument {i + 1}"
         if same([x + y for x, y in zip(expected.elements, argument.elements, strict=True)], floats(got)):
             return f"{name} is added, but should not be"
@@ -199,7 +222,8 @@ def added_to(case: Case, expected: Value, got: Value) -> str:
 def precision(case: Case, expected: Value, got: Value) -> str:
     """Nearly right."""
     if same(floats(expected), floats(got), 1e-5):
-        return "right to only about six digits: is something computed in float, or by differences? Use Real throughout"
+        why = "is something computed in float or by differences, or is a small constant added?"
+        return f"right to only about six digits: {why}"
     return ""
 
 

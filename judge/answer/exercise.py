@@ -16,6 +16,7 @@ it has numbers.json, which says what is drawn for any student.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IN_HANDOUT = (ROOT / "handout.json").is_file()
 CHECK = "./check" if IN_HANDOUT else "./book check"
 NAME = "check" if IN_HANDOUT else "book"  # the command's, for its messages
+PAGES = ROOT / ("pages" if IN_HANDOUT else "build/book/html")  # rendered
 KINDS = ("forward", "backward", "bug", "predict", "speed", "kernel", "ablation")
 COMPUTED = ("forward", "backward", "bug", "speed", "kernel", "hunt")  # answers are C++
 
@@ -131,11 +133,20 @@ class Exercise:
             found, todo = found + new, todo + new
         return sorted(found)
 
-    def solution_lines(self) -> list[str]:
-        """The lines that occur only in the solution and its derivation."""
-        derivation = self.folder / "solution.md"
-        lines, inside = derivation.read_text().splitlines() if derivation.is_file() else [], False
-        lines += [line for fault in self.faults for line in fault.secrets().splitlines()]
+    @property
+    def hours(self) -> float:
+        """How long it takes, estimated: to read, to think and to derive, and three minutes for each line."""
+        thought = {1: 15, 2: 45, 3: 120}[self.difficulty] + {"backward": 30, "bug": 30, "hunt": 60}.get(self.kind, 0)
+        return math.ceil((30 + thought + 3 * sum(bool(line.strip()) for line in self.written())) / 30) / 2
+
+    def derivation(self) -> str:
+        """What is shown with the solution; empty if nothing is."""
+        file = self.folder / "solution.md"
+        return file.read_text() if file.is_file() else ""
+
+    def written(self) -> list[str]:
+        """The lines of the file that occur only in the solution."""
+        lines, inside = [], False
         for line in self.source.read_text().splitlines():
             mark = line.strip()
             if mark == "// solution":
@@ -145,6 +156,11 @@ class Exercise:
             elif inside:
                 lines.append(line)
         return lines
+
+    def solution_lines(self) -> list[str]:
+        """The lines that occur only in the solution and its derivation."""
+        secrets = [line for fault in self.faults for line in fault.secrets().splitlines()]
+        return [*self.derivation().splitlines(), *secrets, *self.written()]
 
     def mutated(self, mutant: Mutant) -> str:
         """The solution with one mistake."""

@@ -13,11 +13,12 @@ from . import cases as draws
 from .cases import Case
 from .exercise import IN_HANDOUT, Exercise
 from .verdict import Fault, Judged, Verdict, refused
-from .written import text_of
+from .written import Dealt, text_of
 
 LONGEST = 64 * 1024
 LONGEST_LINE = 1000  # characters
 VARIANTS = 200  # of an exercise: a hand-out has the given numbers of all, without the answers
+LARGEST_FACTOR = 16  # that says something
 GATE = "\n"  # a name that no student has, for the numbers in answer.txt
 
 
@@ -25,7 +26,9 @@ def seed_of(exercise: Exercise, student: str) -> int:
     """The seed of a student's numbers, the same each time. Two students who share one may differ in the next exercise."""
     if student == GATE:
         return int.from_bytes(hashlib.sha256(b"gate").digest()[:7], "little")
-    return int.from_bytes(hashlib.sha256(f"{exercise.number}\n{student}".encode()).digest()[:7], "little") % VARIANTS
+    turn, name = (student.turn, "") if isinstance(student, Dealt) else (0, student)
+    digest = hashlib.sha256(f"{exercise.number}\n{name}".encode()).digest()
+    return (int.from_bytes(digest[:7], "little") + turn) % VARIANTS
 
 
 def variants(exercise: Exercise) -> dict:
@@ -86,6 +89,9 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
         return complete(exercise, answer, student)
     cases = draws.draw(exercise, seed_of(exercise, student))
     found, drawn = read(answer), given(exercise, student)
+    named = re.search(r"Your numbers: (.*\S)", lines(answer))
+    theirs = named[1] if named and named[1] != drawn else ""
+    other = f"the file is for {theirs}, but your numbers are {drawn}: whose file is it?"
     verdict = Verdict(exercise)
     for criterion in exercise.criteria:
         judged = Judged(criterion.name, criterion.points, 0)
@@ -93,6 +99,8 @@ def judge_numbers(exercise: Exercise, answer: Path, student: str) -> Verdict:
             judged.cases += 1
             if not judged.fault and (fault := compare(case, found, drawn)):
                 judged.fault = replace(fault, case=case)
+                if theirs and fault.reason == "wrong":
+                    judged.fault = replace(judged.fault, causes=(other,), pattern="")
         verdict.criteria.append(judged)
     return verdict
 
@@ -120,8 +128,14 @@ def compare(case: Case, found: dict[str, str], drawn: str) -> Fault | None:
     if abs(got - expected) <= case.tolerance * abs(expected):
         return None
     causes = [m.says for m in case.mistakes if abs(got - m.results[0].number) <= 1e-9 * abs(got)]
-    if not causes and expected and got and math.isfinite(got):
-        ratio = got / expected
-        if ratio and math.isfinite(ratio) and math.isfinite(1 / ratio):
-            causes = [f"off by a factor {ratio:.4g}" if abs(ratio) >= 1 else f"off by a factor 1/{1 / ratio:.4g}"]
-    return Fault("wrong", f"{case.call} is not {got:.15g}", tuple(causes), drawn)
+    pattern = "" if causes else off_by(got, expected)
+    return Fault("wrong", f"{case.call} is not {got:.15g}", tuple(causes), pattern=pattern, about=drawn)
+
+
+def off_by(got: float, expected: float) -> str:
+    """The factor between two numbers, if it is whole and so says more than that they differ."""
+    for large, small, said in ((got, expected, ""), (expected, got, "1/")):
+        factor = large / small if small else 0.0
+        if 0 < abs(factor) <= LARGEST_FACTOR and abs(factor - round(factor)) < 1e-9:
+            return f"off by a factor {said}{factor:.0f}" if abs(round(factor)) > 1 else "it has the wrong sign"
+    return ""

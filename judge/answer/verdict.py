@@ -36,7 +36,9 @@ class Fault:
 
     reason: str  # wrong, missing, timeout, memory, output, crash
     text: str
-    causes: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()  # mistakes that give exactly these numbers
+    doubted: bool = False  # further cases speak against all of the causes
+    pattern: str = ""  # what can be seen of the numbers, where no such mistake is known
     about: str = ""
     case: Case | None = field(default=None, compare=False)  # where it showed, if it did in one
     got: tuple[Value, ...] = field(default=(), compare=False)  # what came out there, if anything did
@@ -108,7 +110,8 @@ def judge(
                     printed.append(session.close().printed)
                     session = Session(program, limits, tight=tight)
                 if fault := judge_case(session, case, limits):
-                    judged.fault = replace(fault, case=case)
+                    rest = by_name[criterion.name][number + 1 :]
+                    judged.fault = confirmed(session, replace(fault, case=case), rest)
                     break
             if not judged.fault and plain and criterion.name in exercise.faster:
                 wanted = exercise.faster[criterion.name]
@@ -117,7 +120,33 @@ def judge(
             printed.append(session.close().printed)
         verdict.criteria.append(judged)
     verdict.printed = next(filter(None, printed), "")
+    decide(verdict)
     return verdict
+
+
+def confirmed(session: Session, fault: Fault, cases: list[Case]) -> Fault:
+    """A fault with those of its causes that the numbers of further cases do not speak against: a small first case may
+    agree with many. If they speak against all, the fault is doubted: another mistake may look like a known one there."""
+    left = fault.causes
+    for case in cases if left else ():
+        try:
+            got = session.call(case.call, case.arguments, most=most_of(case))
+        except (Ended, Threw, Malformed):
+            break
+        if len(got) == len(case.results):
+            left = tuple(c for c in left if not diagnose.contradicted(c, case, got))
+            if not left:
+                return replace(fault, doubted=True)
+    return replace(fault, causes=left)
+
+
+def decide(verdict: Verdict) -> None:
+    """Where several causes explain a fault, keeps those that no other criterion's fault speaks against, if any."""
+    faults = [c.fault for c in verdict.criteria if c.fault and c.fault.got]
+    for criterion in verdict.criteria:
+        if criterion.fault and len(causes := criterion.fault.causes) > 1:
+            left = [cause for cause in causes if not any(diagnose.contradicted(cause, f.case, f.got) for f in faults)]
+            criterion.fault = replace(criterion.fault, causes=tuple(left or causes))
 
 
 def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
@@ -135,7 +164,7 @@ def judge_case(session: Session, case: Case, limits: Limits) -> Fault | None:
         said = f"; expected: {expected[0]}" if expected else ""
         if str(threw).startswith("argument "):  # thrown by judge/answer/serve.hpp, not by the answer
             return Fault("wrong", str(threw), about=case.shown)
-        return Fault("wrong", f"it threw: {threw}{said}", about=case.shown)
+        return Fault("wrong", f"it threw: {threw}{said}", pattern=diagnose.thrown(str(threw)), about=case.shown)
     except Malformed as malformed:
         return Fault("wrong", f"no result: {malformed}", about=case.shown)
     except Ended:
@@ -238,13 +267,9 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
     """What is wrong with a result; None if its shape is right, and each element to the case's tolerance."""
     name = case.name_of(number)
     if got.kind != expected.kind or got.shape != expected.shape:
-        causes = ()
-        if got.kind == expected.kind and got.kind != "S":
-            causes = tuple(diagnose.causes(case, number, got))
-        said = f"{name} is a {got.describe()}, expected a {expected.describe()}"
-        if got.kind == expected.kind:
-            said = f"{name} has the shape {list(got.shape)}, expected {list(expected.shape)}"
-        return Fault("wrong", said, causes, case.shown)
+        if got.kind != expected.kind:
+            return Fault("wrong", f"{name} is a {got.describe()}, expected a {expected.describe()}", about=case.shown)
+        return explained(case, number, got, f"{name} has the shape {list(got.shape)}, expected {list(expected.shape)}")
     if expected.kind == "S":
         if got.text == expected.text:
             return None
@@ -272,4 +297,10 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
     if len(a) > 1:
         which = "the others are right" if wrong == 1 else f"{wrong} of {len(a)} numbers are wrong, this one {'by most' if got.kind in 'TR' else 'first'}"
         text += f" ({which})"
-    return Fault("wrong", text, tuple(diagnose.causes(case, number, got)), case.shown)
+    return explained(case, number, got, text)
+
+
+def explained(case: Case, number: int, got: Value, text: str) -> Fault:
+    """The fault of a wrong result, with what explains it."""
+    causes = tuple(dict.fromkeys(diagnose.causes(case, number, got)))
+    return Fault("wrong", text, causes, pattern="" if causes else diagnose.pattern(case, number, got), about=case.shown)

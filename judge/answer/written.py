@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import hashlib
+import json
 import os
 import unicodedata
 from pathlib import Path
 
-from .exercise import Mistaken
+from .exercise import ROOT, Mistaken
+
+DEALT = ROOT / "dealt.json"  # in a hand-out for a class: whose turn is which, by what `dealt_to` makes of the names
 
 
 class NoText(Mistaken):
@@ -23,13 +28,51 @@ def text_of(file: Path) -> str:
     return content.decode("utf-8-sig", errors="replace")
 
 
+class Dealt(str):
+    """The name of a student in a class with a roster. What is personal is dealt to the students in turn, so that as few as
+    possible share it; for any other name it is drawn from the name."""
+
+    turn: int
+
+    @classmethod
+    def to(cls, name: str, turn: int) -> Dealt:
+        """This student in this turn."""
+        student = cls(name)
+        student.turn = turn
+        return student
+
+
+def letters(name: str) -> str:
+    """A name without what platforms leave out of file names, and people out of names: capitals, spaces, apostrophes."""
+    return "".join(c for c in unicodedata.normalize("NFC", name).casefold() if c.isalnum())
+
+
+def dealt_to(name: str) -> str:
+    """What stands for a name in a hand-out, which does not list the class."""
+    return hashlib.sha256(letters(name).encode()).hexdigest()[:16]
+
+
+def in_class(name: str) -> str:
+    """The student with this name, with the turn in a hand-out for a class.
+
+    :raises Mistaken: if that class has no such student
+    """
+    if not name or not DEALT.is_file():
+        return name
+    turn = json.loads(DEALT.read_text()).get(dealt_to(name))
+    if turn is None:
+        there = "answers/student.txt, as your instructor has it"
+        raise Mistaken(f"nobody in your class is {name!r}: write your name, email or login into {there}")
+    return Dealt.to(name, turn)
+
+
 def student_of(answers: Path) -> str:
     """The student for whom numbers are drawn: the name in student.txt, if there is one.
 
     :raises NoText: if it is no text
     """
     file = answers / "student.txt"
-    return (known_as(text_of(file)) if file.is_file() else "") or "reader"
+    return in_class(known_as(text_of(file)) if file.is_file() else "") or "reader"
 
 
 def student_in(content: bytes) -> str:
@@ -45,7 +88,10 @@ def known_as(name: str) -> str:
 
 def typed(name: str) -> str:
     """The argument of --student, as student.txt would have it."""
-    return student_in(os.fsencode(name))
+    try:
+        return in_class(student_in(os.fsencode(name)))
+    except Mistaken as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def write(path: Path, content: str | bytes) -> None:

@@ -23,8 +23,14 @@ jobs:
 """
 
 SETUP = """#!/usr/bin/env bash
-# Gradescope calls this once, when the autograder is built.
+# Gradescope calls this once, when the autograder is built. Its image has to be Ubuntu 24.04 or newer, because 22.04 has
+# CMake 3.22, which is too old.
 set -euo pipefail
+. /etc/os-release
+if [ "$ID" = ubuntu ] && [ "${{VERSION_ID%%.*}}" -lt 24 ]; then
+    echo "This autograder needs the base image Ubuntu 24.04 or newer, not $PRETTY_NAME: choose it in its settings" >&2
+    exit 1
+fi
 apt-get update
 apt-get install --yes --no-install-recommends bubblewrap git python3 g++ cmake ninja-build libeigen3-dev \\
     libfmt-dev libcli11-dev nlohmann-json3-dev libboost-context-dev libsentencepiece-dev libutf8proc-dev zlib1g-dev
@@ -52,17 +58,16 @@ END
 )
 student=${{student:-student}}
 cp -r --no-dereference /autograder/submission "/autograder/one/$student"
-python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1
+python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1 --gradescope{roster}
 status=$?
 if [ $status -eq 4 ]; then  # the container is Gradescope's own sandbox; answers run as a user who owns nothing
-    python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1 --unsafe-no-sandbox
+    python3 -m judge grade {numbers} --submissions /autograder/one --out /autograder/out --jobs 1 --gradescope{roster} --unsafe-no-sandbox
     status=$?
 fi
-if [ $status -eq 0 ]; then
-    cp /autograder/out/*/results.json /autograder/results/results.json  # there is one student
-else
-    echo '{{"score": 0, "output": "The grader failed; your instructor has been told."}}' >/autograder/results/results.json
+if [ $status -ne 0 ]; then  # without results Gradescope says that the autograder failed, to you as well
+    exit $status
 fi
+cp /autograder/out/*/results.json /autograder/results/results.json  # there is one student
 """
 
 
@@ -81,12 +86,14 @@ def book() -> bytes:
     return done.stdout
 
 
-def gradescope(exercises: list[Exercise], file: Path, tar: bytes) -> None:
-    """The autograder: the book itself, and the two scripts that Gradescope calls."""
-    numbers = " ".join(e.number for e in exercises)
+def gradescope(exercises: list[Exercise], file: Path, tar: bytes, roster: Path | None) -> None:
+    """The autograder: the book itself, the two scripts that Gradescope calls, and the roster, if there is one."""
+    numbers, known = " ".join(e.number for e in exercises), " --roster /autograder/source/roster.csv" if roster else ""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in (("setup.sh", SETUP), ("run_autograder", RUN)):
             about = zipfile.ZipInfo(name)
             about.external_attr = 0o755 << 16
-            archive.writestr(about, content.format(numbers=numbers))
+            archive.writestr(about, content.format(numbers=numbers, roster=known))
         archive.writestr("book.tar", tar)
+        if roster:
+            archive.write(roster, "roster.csv")

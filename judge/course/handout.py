@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import argparse
+import json
 import platform
 import sys
 from pathlib import Path
 
 from ..answer.build import prepare
 from ..answer.exercise import COMPUTED, Exercise
+from ..answer.report import page_of, section
+from ..answer.setting import before
+from ..answer.written import DEALT
 from ..hunt import hunt
+from . import rendered
 from .autograders import WORKFLOW, book, gradescope
-from .pack import PACKAGES, make_judge, pages, plainly, require_empty, scan
+from .pack import PACKAGES, leaks, linked, make_judge, plainly, require_empty, scan, statement
+from .roster import read
 
 README = """# Exercises of *Attention by Hand*: {numbers}
 
+**This pack is for Linux on {machine}{libc}.** On any other machine (Windows, macOS, {other} such as {example}), open this folder in an
+editor that knows dev containers, such as VS Code with Docker: `.devcontainer` describes a {system} for {machine} with all that is needed.
+
 ## What to do first
 
-1. You need Linux on {machine}{libc}, g++ 12 or newer (or clang++ 14 beside it) and Python 3.10. On Debian or Ubuntu:
+1. On Linux, install g++ 12 or newer (or clang++ 14 beside it), Python 3.10 or newer and three libraries. On Debian or Ubuntu:
    `sudo apt-get install {packages}`
 2. {name_first}`./check {first}` judges the empty answer. It gets no points, but you see that everything works.
-3. Read the statement of {first} below, and the section of the book or the files that it names.
+3. Read the statement of {first} below, and {reading}.
 4. Begin on paper: the shape of every term, the derivation, and an example that is small enough to compute by hand. Code comes after that.
 5. Write your answer into `answers/{file}`, and run `./check {first}` again.
 6. It says what is wrong and, for a function, which element, what was expected, and a likely cause. Work that case out by hand before you change the code.
@@ -38,13 +47,37 @@ If you work with an AI tutor, give it `AGENTS.md`: it should explain and ask, an
     ./check {first} --hint     gives the first hint
     ./check --progress      lists what is done
 
-Links, "the chapter", "the page" and commands that begin with `./book` belong to the book itself, which this pack does not hold.
+{pages}
 
 {own}Questions at the end of a statement are for you to think about: no line of the file asks for them, and they give no points.
 
 Hand in the folder `answers`, or a zip of it. It is graded with other inputs than those that come with this pack.
 
 {list}
+"""
+
+PAGES_HERE = """[pages/index.html](pages/index.html) lists the book's pages for these exercises, without solutions; open it in a browser.
+[What a tensor is here](pages/chapters/00_workbench/tensor.html) is the one to begin with: how to read and write an element, and what a copy shares.
+Commands that begin with `./book` belong to the book itself, which this pack does not hold."""
+
+NO_PAGES = """"The chapter", "the page" and commands that begin with `./book` belong to the book itself, which this pack does not hold."""
+
+CONTAINERS = (  # by glibc
+    ("2.36", "debian:12", "Debian 12"), ("2.39", "ubuntu:24.04", "Ubuntu 24.04"), ("2.41", "debian:13", "Debian 13"),
+)  # fmt: skip
+PLATFORMS = {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}  # other machines emulate it
+DOCKERFILE = """FROM --platform={platform} {image}
+RUN apt-get -qq update \\
+    && DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends ca-certificates git less python3 {packages} \\
+    && rm -rf /var/lib/apt/lists/*
+ENV LANG=C.UTF-8
+"""
+DEVCONTAINER = """{{
+    "name": "Exercises of Attention by Hand",
+    "build": {{"dockerfile": "Dockerfile", "options": ["--platform={platform}"]}},
+    "runArgs": ["--platform={platform}"],
+    "postCreateCommand": "./check --progress"
+}}
 """
 
 TUTORS = """# For AI tutors
@@ -92,12 +125,18 @@ def make(exercises: list[Exercise], out: Path) -> None:
     (out / "answers").mkdir()
     for e in whole:
         (out / "answers" / e.file_name).write_text(e.stub())
-    libc = platform.libc_ver()[1]
+    there = rendered.copy(exercises, out / rendered.FOLDER, lambda text: leaks(exercises, {"": text}))
+    machine, libc = platform.machine(), platform.libc_ver()[1]
+    _, image, system = next((c for c in CONTAINERS if not before(c[0], libc)), CONTAINERS[-1])
     listing = "\n".join(
         f"## {e.number} {e.title}\n\n{e.kind}, difficulty {levels(e)} of 3, {e.points} points, "
-        f"`answers/{e.file_name}`\n\n{pages(e)}"
+        f"about {e.hours:g} hours, `answers/{e.file_name}`\n\n{statement(e, there)}{section_in(e, there)}"
         for e in exercises
     )
+    container = {"platform": PLATFORMS.get(machine, "linux"), "image": image, "packages": " ".join(PACKAGES)}
+    (out / ".devcontainer").mkdir()
+    (out / ".devcontainer" / "Dockerfile").write_text(DOCKERFILE.format(**container))
+    (out / ".devcontainer" / "devcontainer.json").write_text(DEVCONTAINER.format(**container))
     numbers = " ".join(e.number for e in exercises)
     drawn = ", ".join(e.number for e in exercises if e not in whole)
     named = NAMED.format(drawn=drawn, one=drawn.partition(",")[0]) if drawn else ""
@@ -109,8 +148,13 @@ def make(exercises: list[Exercise], out: Path) -> None:
             own=OWN if any(e.kind == "ablation" for e in exercises) else "",
             first=exercises[0].number,
             file=exercises[0].file_name,
-            machine=platform.machine(),
+            machine=machine,
             libc=f" with glibc {libc} or newer" if libc else "",
+            other="or x86_64" if machine == "aarch64" else "or arm64",
+            example="most PCs" if machine == "aarch64" else "a Mac with an M chip",
+            system=system,
+            reading="the section that it names" if there else "the section of the book or the files that it names",
+            pages=PAGES_HERE if there else NO_PAGES,
             packages=" ".join(PACKAGES),
             list=listing,
         )
@@ -120,6 +164,22 @@ def make(exercises: list[Exercise], out: Path) -> None:
     check = out / "check"
     check.write_text(CHECK)
     check.chmod(0o755)
+
+
+def section_in(exercise: Exercise, there: list[str]) -> str:
+    """The line under a statement that names what to read; empty without pages."""
+    path, anchor = page_of(exercise), exercise.read.partition("#")[2]
+    page = f"chapters/{path.parent.name}/{path.stem}.html"
+    named = exercise.read and page in there
+    return f"\nRead [{section(exercise)}]({rendered.FOLDER}/{page}#{anchor}).\n" if named else ""
+
+
+def solutions(exercises: list[Exercise], out: Path) -> None:
+    """Writes the derivations and solutions of these exercises, to be handed out when all have handed in."""
+    for e in (e for e in exercises if e.kind != "hunt"):
+        code = f"```{'cpp' if e.source.suffix == '.cpp' else 'text'}\n{e.solution()}```\n"
+        out.mkdir(parents=True, exist_ok=True)
+        (out / f"{e.name}.md").write_text(f"# {e.number} {e.title}\n\n{linked(e, e.derivation())}\n{code}")
 
 
 def levels(exercise: Exercise) -> str:
@@ -137,24 +197,40 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("exercises", nargs="+", metavar="EXERCISE", help="exercise to include, such as 04.2, or 04 for a whole chapter")
     parser.add_argument("--out", type=Path, required=True, help="folder for the pack, empty or not existing yet")
+    solved = "instead of a pack, write the exercises' solutions, for when all have handed in"
+    parser.add_argument("--solutions", action="store_true", help=solved)
     parser.add_argument("--github", action="store_true", help="add a workflow that checks the answers, for a template repository")
     parser.add_argument("--gradescope", action="store_true", help="also make OUT.autograder.zip, an autograder for Gradescope")
+    parser.add_argument("--roster", type=Path, metavar="CSV", help="who is in the class, as for ./book grade: what is personal is dealt in turn, not drawn from names")
     options = parser.parse_intermixed_args(arguments)
     chosen = hunt.choose(options.exercises)
+    roster = read(options.roster) if options.roster else None
     require_empty(options.out)
+    if options.solutions:
+        solutions(chosen, options.out)
+        print(f"{options.out}: the solutions of {', '.join(e.number for e in chosen if e.kind != 'hunt')}")
+        return 0
     tar = book() if options.gradescope else b""  # before anything is built
     prepare(chosen)
     make(chosen, options.out)
+    if roster:
+        (options.out / DEALT.name).write_text(json.dumps(roster.dealt(), indent=0))
+        for e in (e for e in chosen if e.faults):
+            students, faults = len(roster.people), len(e.faults)
+            print(f"{e.number}: at most {-(-students // faults)} of {students} students have the same of {faults} faults")
     if options.github:
         (options.out / ".gitignore").write_text("/build/\n__pycache__/\n/answers/progress.json\n")
         workflow = options.out / ".github" / "workflows" / "check.yml"
         workflow.parent.mkdir(parents=True)
         workflow.write_text(WORKFLOW.format(numbers=" ".join(e.number for e in chosen), packages=" ".join(PACKAGES)))
-    if leaks := scan(chosen, options.out):
-        print("book: the pack gives solutions away:\n" + "\n".join(leaks), file=sys.stderr)
+    if found := scan(chosen, options.out):
+        print("book: the pack gives solutions away:\n" + "\n".join(found), file=sys.stderr)
         return 1
     if tar:
-        gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), tar)
+        gradescope(chosen, options.out.with_name(options.out.name + ".autograder.zip"), tar, options.roster)
     files = [p for p in options.out.rglob("*") if p.is_file()]
+    if not (options.out / rendered.FOLDER).is_dir():
+        why = "the book is not rendered here; ./book build --recorded renders it"
+        print(f"book: the pack has no pages to read, because {why}", file=sys.stderr)
     print(f"{options.out}: {len(chosen)} exercises, {sum(e.points for e in chosen)} points, {len(files)} files, no solution line")
     return 0

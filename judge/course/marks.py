@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..answer.exercise import Mistaken
+from ..answer.exercise import COMPUTED, Exercise, Mistaken
+from ..answer.report import to_dict
+from ..answer.verdict import Fault, refused
 from ..answer.written import write
-from . import platforms
+from . import by_hand, copies, platforms, summary, tables
+from .roster import Deadline, Person, Roster
+from .roster import read as read_roster
 from .submissions import Submission
+from .tables import Table
 
 LONGEST_NAME = 160  # bytes of a student's name in the name of a folder
-OWN = re.compile(r"verdicts|.*\.(csv|json|part|zip)", re.IGNORECASE)  # names beside the students' folders
-COLUMNS = ["student", "exercise", "title", "points", "of", "reason", "why", "note"]
+OWN = re.compile(r"verdicts|.*\.(csv|json|part|txt|zip)", re.IGNORECASE)  # names beside the students' folders
 
 
 def stored(file: Path) -> dict:
@@ -35,84 +37,153 @@ def stored(file: Path) -> dict:
 
 @dataclass
 class Marks:
-    """The results of a class, in a folder."""
+    """The results of a class, in a folder. What one call is told of the class, later ones know."""
 
     folder: Path
-    results: dict[str, dict] = field(default_factory=dict)  # of this call, by student
     changed: list[str] = field(default_factory=list)  # whose points are others than those of earlier calls
 
     def settings(self) -> dict:
         """What earlier calls have settled; empty if there were none."""
         return stored(self.folder / "settings.json")
 
+    def settle(self, seed: int, whole: list[Exercise], rule: Deadline) -> None:
+        """Writes what later calls should know."""
+        due = rule.due.isoformat() if rule.due else ""
+        about = {"seed": seed, "exercises": [e.number for e in whole], "due": due, "late": rule.percent}
+        write(self.folder / "settings.json", json.dumps(about, indent=2))
+
+    def take(self, file: Path | None, name: str) -> Path | None:
+        """The copy of a table that came with this call or an earlier one. It may have been edited there."""
+        copy = self.folder / name
+        if file and not (copy.exists() and copy.samefile(file)):
+            write(copy, file.read_bytes())
+        return copy if copy.is_file() else None
+
+    def roster(self, file: Path | None = None) -> Roster:
+        """Who is in the class; nobody if that is unknown.
+
+        :raises Mistaken: if a row has moved by which something has been dealt
+        """
+        known = self.folder / "roster.csv"
+        before = read_roster(known) if known.is_file() else Roster()
+        roster = read_roster(file) if file else before
+        if moved := before.moved(roster):
+            raise Mistaken(
+                f"{file}: {', '.join(moved[:3])} {'has' if len(moved) == 1 else 'have'} another row than in {known}, "
+                "and the row says what is personal: let those who leave stay in it, and add others at the end"
+            )
+        return roster
+
     def kept(self, student: str) -> dict[str, dict]:
         """A student's verdicts of earlier calls, by exercise."""
-        file = self.folder / "verdicts" / f"{folder_of(student)}.json"
-        return {v["number"]: v for v in stored(file).get("verdicts", [])}
+        return {v["number"]: v for v in stored(self.place_of(student)).get("verdicts", [])}
+
+    def place_of(self, student: str) -> Path:
+        return self.folder / "verdicts" / f"{folder_of(student)}.json"
 
     def keep(self, submission: Submission, verdicts: dict[str, dict]) -> dict:
-        """Writes a student's results, for the instructor and for the student, and notes whose points have changed."""
-        notes = [*submission.notes, *(f"{n}: judge it by hand" for n, v in verdicts.items() if v["reason"] == "judge")]
-        result = {"student": submission.student, "notes": notes, "verdicts": list(verdicts.values())}
-        kept, folder = self.kept(submission.student), folder_of(submission.student)
+        """Keeps a student's results beside those of earlier calls, and notes whose points have changed."""
+        kept = self.kept(submission.student)
         self.changed += [
             f"{submission.student} {n}: {was['points']} of {was['of']} before, {now['points']} of {now['of']} now"
             for n, now in verdicts.items()
             if (was := kept.get(n)) and (was["points"], was["of"]) != (now["points"], now["of"])
         ]
-        all_verdicts = list({**kept, **verdicts}.values())
-        write(self.folder / "verdicts" / f"{folder}.json", json.dumps({**result, "verdicts": all_verdicts}, indent=2))
-        write(self.folder / folder / "results.json", json.dumps(platforms.gradescope(result), indent=2))
-        write(self.folder / folder / "feedback.txt", platforms.text(result))
-        self.results[submission.student] = result
+        by_judge = [f"{n}: judge it by hand" for n, v in verdicts.items() if v["reason"] == "judge"]
+        result = {
+            "student": submission.student,
+            "called": sorted(submission.called),
+            "number": submission.number,
+            "known": submission.known,
+            "handed in": submission.handed_in,
+            "notes": submission.notes + by_judge,
+            "flags": submission.flags,
+            "verdicts": list({**kept, **verdicts}.values()),
+        }
+        write(self.place_of(submission.student), json.dumps(result, indent=2))
         return result
 
-    def summarize(self) -> None:
-        """Writes the table of the class, and prints whose points have changed."""
-        write(self.folder / "class.csv", table([COLUMNS, *class_rows(self.results)]))
-        print(f"{len(self.results)} student{'s' * (len(self.results) != 1)}: {self.folder / 'class.csv'}")
+    def students(self) -> list[dict]:
+        """What is kept of all students, of earlier calls too."""
+        found = [stored(file) for file in sorted((self.folder / "verdicts").glob("*.json"))]
+        return sorted((r for r in found if "student" in r), key=lambda r: r["student"])
+
+    def results(self, whole: list[Exercise], roster: Roster, sheet: Table | None, rule: Deadline) -> list[dict]:
+        """The results of the class: all exercises of everybody, with points by hand, less what being late costs."""
+        found = [completed(r, whole, roster.person(r.get("called", ()))) for r in self.students()]
+        present = {r["person"] for r in found}
+        absent = [p for p in roster.people if p not in present]
+        found += [completed({"student": p.student, "called": sorted(p.called)}, whole, p) for p in absent]
+        by_hand.give(self.folder / "manual.csv", found)
+        rows = platforms.owners(sheet, [r for r in found if not r["absent"]]) if sheet else {}
+        for r in found:
+            status = sheet.rows[rows[r["student"]]].get("status", "") if r["student"] in rows else None
+            r["late"] = 0 if r["absent"] else rule.days(r["person"], r.get("handed in", 0.0), status)
+            r["taken"] = round(platforms.total(r)[0] * min(1.0, r["late"] * rule.percent / 100), 2)
+        self.flag(found, whole)
+        return sorted(found, key=lambda r: (r.get("name") or r["student"]).casefold())
+
+    def flag(self, results: list[dict], whole: list[Exercise]) -> None:
+        """Adds what the instructor should look at: two submissions of one person or with one draw, answers alike."""
+        alike = copies.flags(results, whole)
+        personal = any(e.kind == "hunt" or e.kind not in COMPUTED for e in whole)
+        drawn = defaultdict(list)
+        for r in results:
+            r["draw"] = r["person"] or (r.get("known") if personal else r["student"])
+            drawn[r["draw"]].append(r["student"])
+        for r in results:
+            others = ", ".join(s for s in drawn[r["draw"]] if s != r["student"])
+            if others:
+                r["flags"].append(f"the same {'person' if r['person'] else 'draw'} as {others}")
+            r["flags"] += alike[r["student"]]
+
+    def summarize(self, results: list[dict], *, gradescope: bool = False) -> None:
+        """Writes the tables of the class and what each student may read, and prints whose points have changed."""
+        there = [r for r in results if not r["absent"]]
+        for result in there:
+            folder = self.folder / folder_of(result["student"])
+            write(folder / "feedback.txt", platforms.text(result))
+            if gradescope:
+                write(folder / "results.json", json.dumps(platforms.gradescope(result), indent=2))
+        write(self.folder / "class.csv", tables.written(summary.long(results)))
+        write(self.folder / "class_wide.csv", tables.written(summary.wide(results)))
+        write(self.folder / "summary.txt", summary.text(results))
+        if not (self.folder / "manual.csv").exists():
+            write(self.folder / "manual.csv", tables.written([by_hand.COLUMNS]))
+        flagged = sum(bool(r["flags"]) for r in results)
+        count = f"{len(there)} student{'s' * (len(there) != 1)}" + (f", {flagged} to look at" if flagged else "")
+        print(f"{count}: {self.folder / 'class.csv'}, {self.folder / 'summary.txt'}")
         if self.changed:
             print("\n  ".join(["points that have changed:", *sorted(self.changed)]))
 
-    def fill_in(self, worksheet: platforms.Worksheet) -> None:
+    def fill_in(self, worksheet: Table, results: list[dict]) -> None:
         """Writes what Moodle takes: its grading worksheet with grades and comments, and a zip of feedback files."""
-        filled, files, notes = platforms.moodle(worksheet, [result for _, result in sorted(self.results.items())])
+        filled, files, notes = platforms.moodle(worksheet, [r for r in results if not r["absent"]])
         write(self.folder / "moodle.csv", filled)
         write(self.folder / "moodle_feedback.zip", platforms.zipped(files))
         for note in notes:
             print(f"book: {note}", file=sys.stderr)
-        print(f"{len(files)} rows of the worksheet: {self.folder / 'moodle.csv'}, {self.folder / 'moodle_feedback.zip'}")
+        count = f"{len(files)} rows of the worksheet"
+        print(f"{count}: {self.folder / 'moodle.csv'}, {self.folder / 'moodle_feedback.zip'}")
+
+
+def completed(kept: dict, whole: list[Exercise], person: Person | None) -> dict:
+    """A student's results in all exercises, with what the roster says; without results the student is absent."""
+    judged = {v["number"]: v for v in kept.get("verdicts", ())}
+    names = {"name": person.name, "email": person.email, "login": person.login} if person else {}
+    verdicts = [judged.get(e.number) or missing(e) for e in whole]
+    return {"notes": [], "flags": [], **kept, **names, "person": person, "absent": not judged, "verdicts": verdicts}
+
+
+def missing(exercise: Exercise) -> dict:
+    """The result of an exercise for which nothing was handed in."""
+    return to_dict(refused(exercise, Fault("missing", "nothing was handed in")))
 
 
 def folder_of(student: str) -> str:
-    """A folder name for any student: short enough for a file system, which counts bytes, and none that the results use themselves."""
-    name = "".join(c if c.isalnum() or c in "-_. " else "_" for c in student).encode()[:LONGEST_NAME].decode(errors="ignore").strip(". ")
-    changed = "" if name == student and not OWN.fullmatch(name) else "_" + hashlib.sha256(student.encode(errors="replace")).hexdigest()[:8]
-    return (name or "student") + changed
-
-
-def why(test: dict) -> str:
-    """What was wrong, in one line."""
-    texts = [test["problem"]] if test["problem"] else [f"{c['name']}: {c['text']}" for c in test["criteria"] if c["text"]]
-    return " ".join("; ".join(dict.fromkeys(texts)).split())
-
-
-def table(rows: Iterable[list]) -> bytes:
-    """The rows of a CSV."""
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([safe(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
-    return text.getvalue().encode(errors="replace")
-
-
-def class_rows(results: dict[str, dict]) -> Iterable[list]:
-    """A row for each student and exercise."""
-    for student, result in sorted(results.items()):
-        for t in result["verdicts"]:
-            cause = [f"the cause, says the student, {t['remark']}; says the book: {t['key']}"] if t["remark"] else []
-            note = "; ".join([*result["notes"], *cause])
-            yield [student, t["number"], t["title"], t["points"], t["of"], t["reason"], why(t)[:300], note]
-
-
-def safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
-    return "'" + cell if cell.startswith(("=", "+", "-", "@", "\t")) else cell
+    """A folder name for any student, short enough for a file system, which counts bytes, and none that results have."""
+    short = "".join(c if c.isalnum() or c in "-_. " else "_" for c in student).encode()[:LONGEST_NAME]
+    name = short.decode(errors="ignore").strip(". ")
+    if name == student and not OWN.fullmatch(name):
+        return name
+    return f"{name or 'student'}_{hashlib.sha256(student.encode(errors='replace')).hexdigest()[:8]}"

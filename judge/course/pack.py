@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,18 +19,33 @@ from ..answer.predict import variants
 from ..answer.report import section
 from ..answer.setting import INCLUDE, setting
 from ..hunt import copies
+from . import rendered
 
 MODULES = "__init__ __main__ answer/* hunt/* reader/__init__ reader/check".split()
 PACKAGES = "g++ libeigen3-dev libfmt-dev libboost-context-dev".split()
 SEED = 1  # of the cases in a pack; those of grading are others
 LONGEST_SHARED = 24  # characters: a shorter line of a solution, such as a brace, may occur anywhere
+TENSORS = ("lib/tensor.hpp", "lib/eigen.hpp")  # what the page on tensors shows
+NAMED = re.compile(r"\b((?:lib|chapters|judge)/[\w/.]+\.(?:hpp|cuh))\b")
+LINK = re.compile(r"(\[[^\]]*\])\(([\w./#-]+\.md[\w#-]*)\)")
 HEAD = re.compile(r"(for|if|while) \(.*\)( \{)?")
 FLAGS = "-std=c++20 -O1 -Wall -Wextra -DABH_DOUBLE -DFMT_HEADER_ONLY".split()
 
 
-def pages(exercise: Exercise) -> str:
-    """The statement, with the pack's own command."""
-    return (exercise.folder / "statement.md").read_text().replace("`./book check", "`./check")
+def statement(exercise: Exercise, there: Iterable[str] = ()) -> str:
+    """The statement, with the pack's own command, and with links to those of the book's pages that are in the pack."""
+    return linked(exercise, (exercise.folder / "statement.md").read_text().replace("`./book check", "`./check"), there)
+
+
+def linked(exercise: Exercise, text: str, there: Iterable[str] = ()) -> str:
+    """A text of an exercise with links to pages that are there, and with words in place of other links."""
+
+    def link(found: re.Match[str]) -> str:
+        file, _, anchor = found[2].partition("#")
+        page = os.path.normpath(f"chapters/{exercise.folder.parent.parent.name}/{file.removesuffix('.md')}.html")
+        return f"{found[1]}({rendered.FOLDER}/{page}#{anchor})".replace("#)", ")") if page in there else found[1][1:-1]
+
+    return LINK.sub(link, text)
 
 
 def manifest(exercise: Exercise) -> dict:
@@ -36,7 +53,7 @@ def manifest(exercise: Exercise) -> dict:
     full = json.loads((exercise.folder / "exercise.json").read_text())
     for name in ("mutants", "given", "trains", "needs"):
         full.pop(name, None)
-    full["section"] = section(exercise).partition(" (")[0]
+    full["section"] = section(exercise)
     return full
 
 
@@ -67,7 +84,10 @@ def make_judge(exercises: list[Exercise], out: Path) -> None:
             target = out / module.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(module, target)
-    shutil.copytree(INCLUDE, out / "include")
+    for header in headers(exercises):
+        target = out / "include" / header
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(INCLUDE / header, target)
     found = setting()
     listed: dict[str, list[str]] = {}
     (out / "libraries").mkdir()
@@ -88,7 +108,7 @@ def make_judge(exercises: list[Exercise], out: Path) -> None:
         folder = out / e.folder.relative_to(ROOT)
         folder.mkdir(parents=True)
         (folder / "exercise.json").write_text(json.dumps(manifest(e), indent=2))
-        (folder / "statement.md").write_text(pages(e))
+        (folder / "statement.md").write_text(statement(e))
         (folder / f"stub{e.source.suffix}").write_text(e.stub())
         if e not in computed:  # ./check begins it, with the student's numbers
             (folder / "numbers.json").write_text(json.dumps(variants(e), indent=0))
@@ -103,6 +123,21 @@ def make_judge(exercises: list[Exercise], out: Path) -> None:
     )  # fmt: skip
 
 
+def headers(exercises: list[Exercise]) -> list[str]:
+    """The headers that answers may include: those that stubs, statements, hunts and the page on tensors name, with all
+    that these include."""
+    texts = [text for e in exercises if e.kind != "hunt" for text in (e.stub(), statement(e), beaten(e))]
+    texts += [(ROOT / fault.file).read_text() for e in exercises for fault in e.faults]
+    found = {*TENSORS, *(h for e in exercises for fault in e.faults for h in ("lib/gradcheck.hpp", *fault.headers))}
+    found |= {h for text in texts for h in NAMED.findall(text)}
+    todo = sorted(found)
+    while todo:
+        header = INCLUDE / todo.pop()
+        new = set(NAMED.findall(header.read_text())) - found if header.is_file() else set()
+        found, todo = found | new, [*todo, *new]
+    return sorted(h for h in found if (INCLUDE / h).is_file())
+
+
 def beaten(exercise: Exercise) -> str:
     """The plain way that a speed exercise is timed against; empty for other exercises."""
     return (exercise.folder / "plain.cpp").read_text() if exercise.faster else ""
@@ -115,14 +150,14 @@ def squeezed(text: str) -> list[str]:
 
 def given(exercise: Exercise) -> dict[str, str]:
     """The texts of an exercise that students get, by name."""
-    found = {"statement.md": pages(exercise), f"stub{exercise.source.suffix}": exercise.stub()}
+    found = {"statement.md": statement(exercise), f"stub{exercise.source.suffix}": exercise.stub()}
     return found | ({"plain.cpp": beaten(exercise)} if exercise.faster else {})
 
 
 def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
     """Lines of solutions that occur in these texts. Lines that a stub, a statement or the plain way shows anyway do not
     count, nor does the head of a loop or a branch, which gives nothing away by itself."""
-    shown = {line for e in exercises for line in squeezed("\n".join((e.stub(), pages(e), beaten(e))))}
+    shown = {line for e in exercises for line in squeezed("\n".join((e.stub(), statement(e), beaten(e))))}
     secret = {
         line: e.number
         for e in exercises
@@ -140,4 +175,6 @@ def leaks(exercises: list[Exercise], texts: dict[str, str]) -> list[str]:
 def scan(exercises: list[Exercise], out: Path) -> list[str]:
     """Lines of solutions that have got into the pack."""
     files = sorted(p for p in out.rglob("*") if p.is_file())
-    return leaks(exercises, {str(p.relative_to(out)): p.read_text(errors="replace") for p in files})
+    texts = {str(p.relative_to(out)): p.read_text(errors="replace") for p in files}
+    shown = {name: rendered.text_of(text) if name.endswith(".html") else text for name, text in texts.items()}
+    return leaks(exercises, shown)

@@ -9,27 +9,38 @@ from __future__ import annotations
 import csv
 import html
 import io
-import itertools
 import re
-import unicodedata
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..answer.exercise import Mistaken
 from ..answer.report import feedback
+from ..answer.written import letters
+from . import tables
+from .tables import Table
 
-MARK = "\ufeff"  # of UTF-8, at the beginning of a file
 
-
-def total(student: dict) -> tuple[int, int]:
-    """A student's points, and how many there are to get."""
-    return sum(v["points"] for v in student["verdicts"]), sum(v["of"] for v in student["verdicts"])
+def total(student: dict) -> tuple[float, int]:
+    """A student's points, less what is taken for being late, and how many there are to get."""
+    verdicts = student["verdicts"]
+    return sum(v["points"] for v in verdicts) - student.get("taken", 0), sum(v["of"] for v in verdicts)
 
 
 def text(student: dict) -> str:
     """All results for people."""
-    return "\n\n".join([*map(feedback, student["verdicts"]), *student["notes"]]) + "\n"
+    points, most = total(student)
+    head = f"{points:g} of {most:g} points"
+    if student.get("taken"):
+        days = student["late"]
+        head += f", after {student['taken']:g} were taken for being {days} day{'s' * (days > 1)} late"
+    return "\n\n".join([head, *map(of_exercise, student["verdicts"]), *student["notes"]]) + "\n"
+
+
+def of_exercise(verdict: dict) -> str:
+    """A result, with what somebody has said who has given its points by hand."""
+    comment = verdict.get("by hand")
+    by_hand = "" if comment is None else f"\n  The points were given by hand{': ' if comment else '.'}{comment}"
+    return feedback(verdict) + by_hand
 
 
 def gradescope(student: dict) -> dict:
@@ -41,7 +52,7 @@ def gradescope(student: dict) -> dict:
             "score": v["points"],
             "max_score": v["of"],
             "status": "passed" if v["points"] == v["of"] else "failed",
-            "output": feedback(v),
+            "output": of_exercise(v),
             "output_format": "text",
             "visibility": "visible",
             "tags": [v["kind"], v["reason"]],
@@ -52,39 +63,17 @@ def gradescope(student: dict) -> dict:
 
 
 NEEDED = ("identifier", "grade", "maximum grade")  # columns of a worksheet
-LONGEST_CELL = 1 << 24  # a comment may hold what many programs printed
 
 
-@dataclass(frozen=True)
-class Worksheet:
-    """Moodle's grading worksheet. Its columns are named in small letters here, because the capitals differ between versions of Moodle."""
-
-    columns: list[str]  # as they are written
-    rows: list[dict[str, str]]
-    delimiter: str
-    mark: str  # at its beginning
-
-
-def worksheet(file: Path) -> Worksheet:
-    """Reads a worksheet as Moodle or an office program writes it, with commas, semicolons or tabs.
+def worksheet(file: Path) -> Table:
+    """Reads Moodle's grading worksheet.
 
     :raises Mistaken: if grades cannot be filled in
     """
-    csv.field_size_limit(LONGEST_CELL)
-    try:
-        table = file.read_bytes().decode("utf-8")
-        mark = MARK if table.startswith(MARK) else ""
-        table = table.removeprefix(MARK)
-        delimiter = max(",;\t", key=table.partition("\n")[0].count)
-        columns, *rows = list(csv.reader(io.StringIO(table, newline=""), delimiter=delimiter)) or [[]]
-    except UnicodeDecodeError as error:
-        raise Mistaken(f"{file} is not in UTF-8, as Moodle writes it: save it as CSV in UTF-8") from error
-    except csv.Error as error:
-        raise Mistaken(f"{file} cannot be read as CSV: {error}") from error
-    names = [name.strip().casefold() for name in columns]
+    sheet = tables.read(file)
+    names = [name.strip().casefold() for name in sheet.columns]
     if missing := [name.capitalize() for name in NEEDED if name not in names]:
         raise Mistaken(f"{file} is no grading worksheet of an English Moodle: it has no column {' and no column '.join(missing)}")
-    sheet = Worksheet(columns, [dict(itertools.zip_longest(names, row[: len(names)], fillvalue="")) for row in rows if any(row)], delimiter, mark)
     for row in sheet.rows:
         if not maximum(row):
             what = f"the maximum grade of {row['identifier']} is {row['maximum grade']!r}"
@@ -98,17 +87,44 @@ def maximum(row: dict[str, str]) -> float:
     return float(f"{found[1]}.{found[2]}") if found else 0.0
 
 
-def moodle(sheet: Worksheet, students: list[dict]) -> tuple[str, dict[str, str], list[str]]:
+def emails(sheet: Table) -> dict[str, str]:
+    """The emails of participants, by their numbers, in case that two have one name."""
+    found = {number_in(row["identifier"]): row.get("email address", "").strip() for row in sheet.rows}
+    return {number: email for number, email in found.items() if email}
+
+
+def owners(sheet: Table, students: list[dict]) -> dict[str, int]:
+    """In which row of the worksheet each student is: by number and name in an export, else by an email or a name that only
+    one row has."""
+    places: dict[str, list[int]] = {}
+    for i, row in enumerate(sheet.rows):
+        exported = (letters(row.get("full name", "")), number_in(row["identifier"]))
+        for key in {exported, letters(row.get("email address", "")), letters(row.get("full name", ""))} - {""}:
+            places.setdefault(key, []).append(i)
+    found: dict[str, int] = {}
+    for student in students:
+        exported = re.fullmatch(r"(.+)_(\d+)", student["student"])
+        keys = [(letters(exported[1]), exported[2]), ("", exported[2])] if exported else []
+        keys += [letters(student.get(name) or "") for name in ("email", "student", "name")]
+        row = next((places[key][0] for key in keys if len(places.get(key, ())) == 1), None)
+        if row is not None and row not in found.values():
+            found[student["student"]] = row
+    return found
+
+
+def moodle(sheet: Table, students: list[dict]) -> tuple[str, dict[str, str], list[str]]:
     """Fills in a grading worksheet, and leaves everything but grades and comments as it is.
 
     :return: the worksheet, the feedback files by the path that Moodle expects in a zip, and what was left out, for people
     """
-    left, files, notes = {s["student"]: s for s in students}, {}, []
+    rows = owners(sheet, students)
+    of_row = {rows[s["student"]]: s for s in students if s["student"] in rows}
+    files, notes = {}, []
     filled = io.StringIO(newline="")
     writer = csv.writer(filled, delimiter=sheet.delimiter)
     writer.writerow(sheet.columns)
-    for row in map(dict, sheet.rows):
-        student = student_of(row, left)
+    for i, row in enumerate(map(dict, sheet.rows)):
+        student = of_row.get(i)
         if student and row.get("grade can be changed", "Yes") != "Yes":
             notes.append(f"{student['student']} is left out: the worksheet says that the grade cannot be changed")
         elif student:
@@ -119,28 +135,13 @@ def moodle(sheet: Worksheet, students: list[dict]) -> tuple[str, dict[str, str],
             name = row.get("full name", "Participant").replace("_", " ")
             files[f"{name}_{number_in(row['identifier'])}_assignsubmission_file_/feedback.txt"] = text(student)
         writer.writerow(row.values())
-    notes += [f"{name} is not in the worksheet" for name in left]
+    notes += [f"{s['student']} is not in the worksheet" for s in students if s["student"] not in rows]
     return sheet.mark + filled.getvalue(), files, notes
-
-
-def student_of(row: dict[str, str], left: dict[str, dict]) -> dict | None:
-    """The student of a row, who is taken out of those left: by number and name in an export, else by email or name."""
-    name, number = row.get("full name", ""), number_in(row["identifier"])
-    for known in left:
-        exported = re.fullmatch(r"(.+)_(\d+)", known)
-        if exported and exported[2] == number and (letters(exported[1]) == letters(name) or not name):
-            return left.pop(known)
-    return next((left.pop(k) for k in (row.get("email address", ""), name) if k and k in left), None)
 
 
 def number_in(identifier: str) -> str:
     """`1234567` of `Participant 1234567`"""
     return re.sub(r"\D", "", identifier)
-
-
-def letters(name: str) -> str:
-    """A name without the characters that Moodle leaves out of file names."""
-    return "".join(c for c in unicodedata.normalize("NFC", name).casefold() if c.isalnum())
 
 
 def zipped(files: dict[str, str]) -> bytes:

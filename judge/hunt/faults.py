@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from ..answer.exercise import IN_HANDOUT, ROOT, Exercise, Mistaken
+from ..answer.written import Dealt
 
 FOLDER = ROOT / "hunt" if IN_HANDOUT else ROOT / "judge" / "hunt" / "exercise"
 SOURCES = FOLDER / "sources"  # in a hand-out
@@ -107,7 +108,10 @@ def read(file: Path, planted: dict) -> list[Fault]:
 
 
 def drawn(exercise: Exercise, student: str) -> Fault:
-    """The student's fault. It stays the same when others are added, unless one of those is now the student's."""
+    """The student's fault: in a class the next in turn, else one that the name draws, which stays the same when faults are
+    added, unless one of those is now the student's."""
+    if isinstance(student, Dealt):
+        return sorted(exercise.faults, key=lambda f: f.id)[student.turn % len(exercise.faults)]
     return min(exercise.faults, key=lambda f: hashlib.sha256(f"{f.id}\n{student}".encode()).digest())
 
 

@@ -50,6 +50,14 @@ def choose(numbers: list[str]) -> list[Exercise]:
     """
     if sum(map(is_hunt, numbers)) > 1:
         raise Mistaken("there can be only one hunt at a time; hunt:04-06 is one in several chapters")
+    return named(numbers)
+
+
+def named(numbers: list[str]) -> list[Exercise]:
+    """The exercises with these numbers, with any number of hunts.
+
+    :raises Mistaken: for a number that does not exist
+    """
     return [e for number in numbers for e in ([hunt(number)] if is_hunt(number) else in_chapters(number))]
 
 

@@ -16,7 +16,7 @@ from ..answer.exercise import CHECK, COMPUTED, IN_HANDOUT, NAME, ROOT, Exercise,
 from ..answer.judging import judge_answer
 from ..answer.limits import Unfit
 from ..answer.predict import given
-from ..answer.report import paint, section, to_dict, to_text, wrap
+from ..answer.report import paint, to_dict, to_text, where, wrap
 from ..answer.verdict import Verdict
 from ..answer.written import student_of, typed, write
 from ..hunt import faults, hunt, sheet
@@ -39,7 +39,8 @@ def start(exercise: Exercise, answers: Path, student: str = "") -> Path:
     if not file.exists():
         stub, what = exercise.stub(), "your answer"
         hunted = exercise.kind == "hunt"
-        if (hunted or exercise.kind not in COMPUTED) and IN_HANDOUT and not (answers / "student.txt").is_file():
+        nobody = not student and not (answers / "student.txt").is_file()
+        if (hunted or exercise.kind not in COMPUTED) and IN_HANDOUT and nobody:
             drawn = "a fault is" if hunted else "your numbers are"
             raise Mistaken(f"{drawn} drawn from your name: write your name, as your instructor knows it, into {shown(answers / 'student.txt')}")
         if hunted:
@@ -83,7 +84,7 @@ def remember(verdict: Verdict, progress: Path) -> None:
 def hint(exercise: Exercise, stage: int) -> str:
     """The hints up to this stage."""
     if not exercise.hints:
-        return f"{exercise.number} has no hints; read {section(exercise)}."
+        return f"{exercise.number} has no hints; read {where(exercise)}."
     lines = [f"{i + 1}. {text}" for i, text in enumerate(exercise.hints[:stage])]
     left = len(exercise.hints) - stage
     if left > 0:
@@ -93,10 +94,10 @@ def hint(exercise: Exercise, stage: int) -> str:
 
 def check(chosen: list[Exercise], answers: Path, student: str = "") -> list[Verdict]:
     """Judges these exercises, and prints each verdict as it comes."""
-    student = student or student_of(answers)
     verdicts = []
     fresh = {e.number for e in chosen if unfilled(e, answers)}
     files = {e.number: start(e, answers, student) for e in chosen}
+    student = student or student_of(answers)
     prepare(chosen)
     if any(e.kind in COMPUTED for e in chosen) and (reason := why_unfit(tight=False)):
         raise Unfit(reason)
@@ -106,6 +107,8 @@ def check(chosen: list[Exercise], answers: Path, student: str = "") -> list[Verd
         verdicts.append(verdict)
         if e.number not in fresh:
             print(to_text(verdict), flush=True)
+    if len(verdicts) > 1:
+        print(f"{sum(v.points for v in verdicts)} of {sum(v.exercise.points for v in verdicts)} points in all")
     return verdicts
 
 

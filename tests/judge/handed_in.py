@@ -1,6 +1,7 @@
 """What students have handed in, for tests: a folder of submissions, and zips."""
 
 import io
+import tarfile
 import tempfile
 import unittest
 import zipfile
@@ -23,6 +24,19 @@ def in_a_zip(files):
     """The bytes of one."""
     raw = io.BytesIO()
     zipped(raw, files)
+    return raw.getvalue()
+
+
+def in_a_tar(files):
+    """The bytes of one, compressed."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as archive:
+        for name, content in files.items():
+            about = tarfile.TarInfo(name)
+            if content is None:
+                about.type, about.linkname = tarfile.SYMTYPE, str(TARGET.source)
+            about.size = len(content or b"")
+            archive.addfile(about, io.BytesIO(content or b""))
     return raw.getvalue()
 
 

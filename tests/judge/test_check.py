@@ -10,7 +10,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-from judge.answer import judging
+from judge.answer import judging, report
 from judge.answer.exercise import load_all
 from judge.answer.report import to_text
 from judge.answer.verdict import Fault, Judged, Verdict
@@ -73,6 +73,15 @@ class Answers(unittest.TestCase):
         part = Verdict(e, [*whole.criteria[:-1], Judged("last", 1, 0, Fault("missing", "no number"))])
         self.assertEqual(["later", "missing"], [whole.reason, part.reason])
         self.assertNotIn("complete", to_text(part))
+
+    def test_feedback_says_a_cause_once_what_to_read_again_and_a_hint(self):
+        fault = Fault("timeout", "does a loop never end?", ("the factor w is missing",), about="w of shape [2]")
+        wrong, right = (report.feedback(report.to_dict(judged)) for judged in (verdict("04.2", fault), verdict("04.1")))
+        self.assertEqual([1, 2], [wrong.count("Likely: the factor w is missing."), wrong.count("Likely: as above.")])
+        self.assertIn("does a loop never end? Case: w of shape [2].\n", wrong)
+        self.assertRegex(wrong, r'(?s)\n  Read again: chapter 4, "[^(]*"\.\n  Hint: Every weight depends ')
+        self.assertTrue(wrong.endswith("(2 more: ./check 04.2 --hint 2)"))
+        self.assertNotRegex(right, "Read again|Hint")
 
     def test_the_best_is_kept_and_a_file_that_breaks_off_is_begun_anew(self):
         file = self.answers / "progress.json"

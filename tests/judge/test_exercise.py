@@ -7,12 +7,14 @@ import shutil
 import tempfile
 import unittest
 from pathlib import Path
+from statistics import mean
 
 from judge import gate
 from judge.answer.exercise import COMPUTED, Mistaken, choose, load_all
 from judge.answer.libraries import base, libraries, members
-from judge.answer.report import section
+from judge.answer.report import where
 from judge.answer.setting import BUILD, Failed, setting
+from judge.hunt import hunt
 
 ROOT = Path(__file__).resolve().parents[2]
 SOUND = "chapters/04_scaled_dot_product_attention/exercises/2_softmax_backward"
@@ -107,6 +109,34 @@ class Order(unittest.TestCase):
                 self.assertNotIn(first, rest, f"{e.number} needs {first} by way of another one")
 
 
+class Plan(unittest.TestCase):
+    """The plan of two exercises a week in docs/teach.md."""
+
+    def test_it_keeps_the_order_and_its_sums_are_right(self):
+        page = (ROOT / "docs/teach.md").read_text()
+        weeks = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \| (\d+) \| ([\d.]+) \|$", page, re.MULTILINE)
+        self.assertEqual([str(n) for n in range(1, 15)], [week for week, *_ in weeks])
+        done = set()
+        for _, named, points, hours in weeks:
+            numbers = named.split(", ")
+            self.assertEqual(2, len(numbers))
+            chosen = hunt.named(numbers)
+            done.update(numbers)
+            for e in chosen:
+                self.assertEqual(set(), set(e.needs) - done, e.number)
+            sums = sum(e.points for e in chosen), sum(e.hours for e in chosen)
+            self.assertEqual(sums, (int(points), float(hours)), named)
+        personal = {e.number for e in hunt.named(sorted(done)) if e.kind == "hunt" or e.kind not in COMPUTED}
+        said = re.search(r"^(.*) are personal,", page, re.MULTILINE)[1].replace("the hunt", "hunt:04-06:2")
+        self.assertEqual(personal, set(re.split(r", (?:and )?| and ", said)))
+
+    def test_hours_are_half_hours_that_grow_with_difficulty(self):
+        every = load_all()
+        self.assertEqual({0.0}, {2 * e.hours % 1 for e in every})
+        means = [mean(e.hours for e in every if e.difficulty == d) for d in (1, 2, 3)]
+        self.assertEqual(sorted(means), means)
+
+
 class Sections(unittest.TestCase):
     def test_what_is_to_be_read_again_is_there(self):
         for e in load_all():
@@ -115,11 +145,11 @@ class Sections(unittest.TestCase):
             headings = re.findall(r"^#+ (.+)$", file.read_text(), re.MULTILINE)
             anchors = {re.sub(r"[^a-z0-9]+", "-", h.lower()).strip("-") for h in headings}
             self.assertIn(anchor, anchors, f"{e.number}: {e.read}")
-            self.assertIn(f"{file.resolve().stem}.", section(e))  # rendered or not
+            self.assertIn(f"{file.resolve().stem}.", where(e))  # rendered or not
 
     def test_a_section_of_another_chapter_is_named_by_it(self):
         e = next(e for e in load_all() if e.read.startswith("../06_"))
-        self.assertRegex(section(e), r'^chapter 6, "The measurement" on the page ".*06_feed_forward/post_or_pre')
+        self.assertRegex(where(e), r'^chapter 6, "The measurement" on the page ".*06_feed_forward/post_or_pre')
 
 
 class TakingPart(unittest.TestCase):

@@ -27,8 +27,10 @@ from judge.answer.setting import INCLUDE, Failed
 from judge.answer.values import Value
 from judge.answer.verdict import Fault, Judged, Verdict
 from judge.course import appeal, grade
-from judge.course.marks import Marks, folder_of, safe
-from judge.course.submissions import Submission
+from judge.course.marks import Marks, folder_of
+from judge.course.roster import Deadline, Roster
+from judge.course.submissions import Submission, collect
+from judge.course.tables import safe
 from tests.judge.handed_in import NAME, TARGET
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,7 +89,7 @@ class Judging(unittest.TestCase):
                 unittest.mock.patch.object(sandbox, "why_unavailable", lambda: ""),
                 contextlib.redirect_stderr(printed),
             ):
-                self.assertEqual(3, grade.main(["04.2", "--submissions", "/", "--out", out]))
+                self.assertEqual(3, grade.main(["04.2", "--submissions", out, "--out", out]))
             self.assertRegex(printed.getvalue(), f"^book: .*no student is to blame; .*{error.args[-1]}\n$")
 
     def test_a_worksheet_is_read_before_anybody_is_graded(self):
@@ -150,7 +152,7 @@ class Again(unittest.TestCase):
         for e, answer in zip(self.exercises, answers):
             (self.root / "in" / student / f"{TARGET.chapter}_{e.folder.name}.cpp").write_text(answer)
 
-    def graded(self):
+    def graded(self, asked=None):
         """Whom it judges, where nothing is compiled and an answer's length is its points; and what it prints."""
         judged, said = [], io.StringIO()
 
@@ -166,8 +168,11 @@ class Again(unittest.TestCase):
             contextlib.redirect_stderr(io.StringIO()),
             contextlib.redirect_stdout(said),
         ):
-            grade.grade(self.root / "in", marks, self.exercises, 7, tight=True, jobs=1)
-            marks.summarize()
+            submissions = collect(self.root / "in", [e.file_name for e in self.exercises])
+            asked = asked or self.exercises
+            more = grade.lacking(submissions, marks, asked, self.exercises)
+            grade.grade(submissions, marks, asked, more, 7, tight=True, jobs=1)
+            marks.summarize(marks.results(self.exercises, Roster(), None, Deadline()))
         return sorted(judged), said.getvalue()
 
     def test_only_what_has_changed_is_judged_again_and_changed_points_are_listed(self):
@@ -188,6 +193,20 @@ class Again(unittest.TestCase):
         judged, said = self.graded()
         self.assertEqual(both[:1], judged)
         self.assertTrue(said.endswith("points that have changed:\n  anna 04.1: 1 of 10 before, 6 of 10 now\n"), said)
+
+    def test_a_part_of_the_class_or_of_the_exercises_leaves_the_others_as_they_are(self):
+        self.hand_in("anna", "a", "a")
+        self.hand_in("bert", "b", "b")
+        self.graded()
+        shutil.rmtree(self.root / "in/bert")
+        (self.root / "in/anna" / TARGET.file_name).unlink()  # handed in again, without 04.2
+        self.hand_in("cleo", "c", "c")
+        self.assertEqual([("cleo", "04.1"), ("cleo", "04.2")], self.graded(self.exercises[:1])[0])
+        with (self.root / "out/class_wide.csv").open() as file:
+            rows = {r["student"]: (r["04.1"], r["04.2"], r["of"]) for r in csv.DictReader(file)}
+        self.assertEqual(dict.fromkeys(("anna", "bert", "cleo"), ("1", "1", "20")), rows)
+        self.assertEqual([], self.graded()[0])
+        self.assertIn("04.2 is not in this submission; an earlier answer counts", (self.root / "out/anna/feedback.txt").read_text())
 
     def test_what_the_judge_could_not_judge_is_tried_again(self):
         self.hand_in("anna", "a", "a")
@@ -248,7 +267,7 @@ class Class(unittest.TestCase):
         self.hand_in("eve", (ROOT / "judge" / "attacks" / "fork_bomb.cpp").read_text())
         (self.folder / "finn").mkdir()
         (self.folder / "gina.zip").write_text("no zip")
-        run = self.run_judge(umask=0o077)
+        run = self.run_judge("--gradescope", umask=0o077)
         self.assertEqual(0, run.returncode, run.stderr)
         rows = {r["student"]: r for r in csv.DictReader((self.out / "class.csv").read_text().splitlines())}
         self.assertEqual({"anna": 10, "bert": 0, "cleo": 0, "dora": 0, "eve": 0, "finn": 0, "gina": 0}, {s: int(r["points"]) for s, r in rows.items()})

@@ -14,8 +14,8 @@ from pathlib import Path
 from judge.answer import setting
 from judge.answer.build import prepare
 from judge.answer.exercise import Mistaken, load_all
-from judge.course import autograders, handout
-from judge.course.pack import given, leaks
+from judge.course import autograders, handout, rendered
+from judge.course.pack import PACKAGES, given, headers, leaks, statement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,10 +34,62 @@ class Given(unittest.TestCase):
         (found,) = leaks(exercises, {"call.cpp": f"{head}\n\t{line.replace(' ', '  ')}\n"})
         self.assertTrue(found.startswith("call.cpp:2 has a line of 04.2's solution: "))
 
+    def test_a_pack_has_the_headers_that_its_solutions_include_and_few_others(self):
+        prepare([])
+        for e in load_all():
+            included = set(re.findall(r'#include "((?:lib|chapters)/[^"]+)"', e.solution()))
+            self.assertEqual(set(), included - set(found := headers([e])), e.number)
+            self.assertLess(len(found), 30, e.number)
+
+    def test_solutions_are_written_of_the_exercises_that_are_named(self):
+        exercises = [e for e in load_all() if e.number in ("04.3", "05.4")]
+        with tempfile.TemporaryDirectory() as name:
+            handout.solutions(exercises, Path(name) / "out")
+            written = {p.name: p.read_text() for p in (Path(name) / "out").iterdir()}
+        self.assertEqual({f"{e.name}.md" for e in exercises}, written.keys())
+        for e in exercises:
+            self.assertIn(e.solution(), written[f"{e.name}.md"])
+            self.assertNotRegex(written[f"{e.name}.md"], r"\]\([\w./]+\.md")
+
     def test_a_folder_that_is_no_clone_is_one_line(self):
         with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(autograders, "ROOT", Path(name)):
             with self.assertRaisesRegex(Mistaken, r"^--gradescope packs the book from its git clone: fatal: not a git repository[^\n]*$"):
                 autograders.book()
+
+
+class Pages(unittest.TestCase):
+    """The rendered book in a pack."""
+
+    SECRET = "const Real secret = sum(of_all_that_there_is);"
+
+    def leaks(self, text):
+        return [line for line in text.splitlines() if line == self.SECRET]
+
+    def test_solutions_are_left_out_and_so_are_listings_that_hold_lines_of_them(self):
+        fold = '<details class="fold"><summary>{}</summary>{}</details>'
+        inner = fold.format("More", f"<pre>\n{self.SECRET}\n</pre>")
+        hint = fold.format("Hint 1", "<p>a hint</p>")
+        solution = fold.format("Solution", f"<p>the way</p>{inner}<p>the end</p>")
+        shown = '<pre>\n<b>const</b> Real secret = sum<b>(</b>of_all_that_there_is);\n</pre><pre>kept</pre>'
+        page = rendered.without_solutions(f"<p>before</p>{hint}{solution}{solution}{shown}<p>after</p>", self.leaks)
+        self.assertRegex(page, "^<p>before</p>.*<pre>// This listing is left out, [^<]*</pre><pre>kept</pre><p>after</p>$")
+        self.assertEqual(hint, page.partition("<pre>")[0].removeprefix("<p>before</p>"))
+
+    def test_links_lead_somewhere_or_are_none(self):
+        aside = '<aside class="sidebar-drawer"><a href="../../o.html">o</a></aside><link rel="next" href="x.html">'
+        turn = '<a class="next-page" href="{}">Next <span>page</span></a>'
+        links = '<a href="#here">1</a><a href="../b/i.html#x">2</a><a class="r" href="gone.html">3</a><a href="https://a.org">4</a>'
+        whole = aside + turn.format("gone.html") + turn.format("../b/i.html") + links
+        page = rendered.without_dead_links(whole, "c/a/page.html", {"c/b/i.html"})
+        self.assertEqual(["../b/i.html", "#here", "../b/i.html#x", "https://a.org"], re.findall('href="([^"]*)"', page))
+        self.assertIn(">3</a>", page)
+        self.assertNotIn("gone", page)
+
+    def test_a_statement_links_to_pages_of_the_pack_alone(self):
+        e = next(e for e in load_all() if "](post_or_pre.md)" in (e.folder / "statement.md").read_text())
+        name = f"chapters/{e.folder.parent.parent.name}/post_or_pre.html"
+        self.assertIn(f"[Post or pre](pages/{name})", statement(e, [name]))
+        self.assertRegex(statement(e), r"numbers of Post or pre\b")
 
 
 class Machine(unittest.TestCase):
@@ -66,7 +118,16 @@ class Student(unittest.TestCase):
         cls.pack = Path(folder.name) / "pack"
         cls.exercise = next(e for e in load_all() if e.number == "04.2")
         prepare([cls.exercise])
-        handout.make([cls.exercise], cls.pack)
+        html = Path(folder.name) / "html"
+        shown = '<title>A page - book</title><img src="../../_figures/a.svg"><a href="gone.html">a page</a>'
+        for page in ("00_workbench/tensor.html", f"{cls.exercise.folder.parent.parent.name}/index.html"):
+            (html / "chapters" / page).parent.mkdir(parents=True)
+            (html / "chapters" / page).write_text(shown)
+        for file in ("_figures/a.svg", "_static/a.js"):
+            (html / file).parent.mkdir()
+            (html / file).write_text("")
+        with unittest.mock.patch.object(rendered, "PAGES", html):
+            handout.make([cls.exercise], cls.pack)
 
     def check(self, folder, *arguments, output=""):
         """The exit status of ./check, and what it says."""
@@ -82,10 +143,26 @@ class Student(unittest.TestCase):
             done = subprocess.run(["./check"], cwd=self.pack, capture_output=True, text=True, check=False)
             self.assertEqual(status, done.returncode, done.stderr)
             self.assertIn(f": {points} of {self.exercise.points} points\n", done.stdout)
+            if not points:
+                self.assertIn('Read again: chapter 4, "The derivation"\n  (pages/chapters/04_', done.stdout)
         kept = {p.name for p in (self.pack / "chapters").rglob("*.*")}
         self.assertEqual({"exercise.json", "statement.md", "stub.cpp", "call.o", "cases.bin"}, kept)
         manifest = json.loads(next(self.pack.rglob("exercise.json")).read_text())
         self.assertEqual(set(), manifest.keys() & {"mutants", "given", "trains", "needs"})
+
+    def test_it_says_where_it_runs_and_its_links_lead_somewhere(self):
+        readme = (self.pack / "README.md").read_text()
+        other = "arm64" if platform.machine() == "x86_64" else "x86_64"
+        self.assertLess(readme.index(other), readme.index("## What to do first"))
+        for file in re.findall(r"\]\(([^)#]+)", readme):
+            self.assertTrue((self.pack / file).is_file(), file)
+        there = sorted(p.name for p in (self.pack / "pages").iterdir())
+        self.assertEqual(["_figures", "_static", "chapters", "index.html"], there)
+        container = json.loads((self.pack / ".devcontainer/devcontainer.json").read_text())
+        file = (self.pack / ".devcontainer/Dockerfile").read_text()
+        self.assertRegex(file, rf"^FROM {container['runArgs'][0]} (debian|ubuntu):[\d.]+\n")
+        for package in PACKAGES:
+            self.assertIn(f" {package} ", file)
 
     def test_whatever_goes_wrong_is_a_line(self):
         answers = self.pack / "answers" / "student.txt"
@@ -120,8 +197,18 @@ class Scripts(unittest.TestCase):
             for verb in re.findall(r"\./book ([a-z]+)", script):
                 self.assertRegex((ROOT / "book").read_text(), rf"(?m)^([a-z| -]+ )?{verb}( [a-z| -]+)?\)$")
 
-    def student(self, metadata):
-        """The folder's name, where a stand-in grades."""
+    def test_an_image_that_is_too_old_is_named(self):
+        for version, status in (("22.04", 1), ("24.04", 0), ("26.04", 0)):
+            with tempfile.NamedTemporaryFile("w") as file:
+                file.write(f'ID=ubuntu\nVERSION_ID="{version}"\nPRETTY_NAME="Ubuntu {version} LTS"\n')
+                file.flush()
+                script = autograders.SETUP.format(numbers="04.2").partition("apt-get")[0]
+                script = script.replace("/etc/os-release", file.name)
+                done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+            self.assertEqual((status, bool(status)), (done.returncode, f"not Ubuntu {version} LTS" in done.stderr))
+
+    def submitted(self, metadata, status=0):
+        """What Gradescope gets where a stand-in grades and ends with this status: the folder's name, and the files in it."""
         with tempfile.TemporaryDirectory() as name:
             root = Path(name)
             for folder in ("book/judge", "submission", "results"):
@@ -134,14 +221,23 @@ class Scripts(unittest.TestCase):
                 "out = pathlib.Path(given['--out']) / ('of_' + student.name)\n"
                 "out.mkdir(parents=True)\n"
                 "(out / 'results.json').write_text(json.dumps([student.name, sorted(p.name for p in student.iterdir())]))\n"
+                f"sys.exit({status})\n"
             )
             if metadata is not None:
                 (root / "submission_metadata.json").write_text(metadata)
-            script = autograders.RUN.format(numbers="04.2").replace("/autograder", name)
-            subprocess.run(["bash", "-c", script], check=True, capture_output=True)
-            student, files = json.loads((root / "results/results.json").read_text())
-            self.assertEqual(["a.cpp"], files)
-            return student
+            script = autograders.RUN.format(numbers="04.2", roster=" --roster r").replace("/autograder", name)
+            done = subprocess.run(["bash", "-c", script], check=False, capture_output=True)
+            results = root / "results/results.json"
+            self.assertEqual((status, status == 0), (done.returncode, results.exists()))
+            return json.loads(results.read_text()) if status == 0 else None
+
+    def student(self, metadata):
+        student, files = self.submitted(metadata)
+        self.assertEqual(["a.cpp"], files)
+        return student
+
+    def test_a_grader_that_fails_gives_gradescope_no_points_to_publish(self):
+        self.assertIsNone(self.submitted(None, status=3))
 
     def test_a_student_is_known_by_the_email(self):
         for user, student in (

@@ -5,12 +5,14 @@ import re
 import tempfile
 import unittest
 import unittest.mock
+from collections import Counter
 from pathlib import Path
 
 from judge.answer.build import copy_headers
 from judge.answer.exercise import Mistaken, replaced
 from judge.answer.limits import Outcome
 from judge.answer.setting import BUILD
+from judge.answer.written import Dealt
 from judge.hunt import copies, hunt, judging, sheet
 from judge.hunt.faults import drawn, faults
 
@@ -54,6 +56,12 @@ class Drawing(unittest.TestCase):
         self.assertLess(len(changed), len(students))
         self.assertEqual([], [s for s in changed if drawn(more, s) in few.faults])
         self.assertGreater(len({drawn(more, s).id for s in students}), 50)
+
+    def test_in_a_class_the_faults_are_dealt_in_turn(self):
+        for level in ("1", "2", "3"):
+            pool = hunt.hunt(f"hunt:{level}")
+            shared = Counter(drawn(pool, Dealt.to("anybody", turn)).id for turn in range(60))
+            self.assertLessEqual(max(shared.values()), 4)
 
     def test_chapters_and_level(self):
         self.assertEqual({"04", "05"}, {f.chapter[:2] for f in hunt.hunt("hunt:04-05").faults})

@@ -88,6 +88,12 @@ class Moodle(unittest.TestCase):
         locked = "Cle\u0301o Zimmer_103 is left out: the worksheet says that the grade cannot be changed"
         self.assertEqual([locked, *(f"{name} is not in the worksheet" for name in ("Group A_101", "hugo", "Dora Quist_999"))], notes)
 
+    def test_a_name_that_two_have_is_nobodys(self):
+        twice = sheet(WORKSHEET.replace("Emil Roth", "Anna Li"))
+        for name, email, grades in (("Anna Li", "", []), ("anna", "emil@uni.example", ["Participant 105"])):
+            rows, *_ = filled({**student(name), "email": email}, worksheet=twice)
+            self.assertEqual(grades, [i for i, row in rows.items() if row["Grade"] == "30.00"])
+
     def test_other_forms_of_a_worksheet(self):
         rows = list(csv.reader(io.StringIO(WORKSHEET.removeprefix("\ufeff"))))
         office = io.StringIO()

@@ -11,11 +11,13 @@ import unittest.mock
 from array import array
 from pathlib import Path
 
-from judge.answer import exercise, predict
+from judge.answer import exercise, predict, written
 from judge.answer.cases import Case
 from judge.answer.exercise import COMPUTED, Mistaken, load_all
 from judge.answer.report import to_text
 from judge.answer.values import Value
+from judge.answer.written import Dealt
+from judge.course.roster import Person, Roster
 from judge.reader import check
 
 
@@ -45,9 +47,26 @@ class Numbers(unittest.TestCase):
 
     def test_a_number_that_is_off_by_more_than_a_factor_can_say(self):
         case = Case("c", "a", "", 1e-6, [], [Value("R", (), array("d", [500.0]))], [], {}, [])
-        for answer, cause in (("1e-323", ()), ("250", ("off by a factor 1/2",)), ("-1500", ("off by a factor -3",))):
+        for answer, said in (
+            ("1e-323", ""), ("0", ""), ("633.5", ""), ("17000", ""),
+            ("250", "off by a factor 1/2"), ("-1500", "off by a factor -3"), ("-500", "it has the wrong sign"),
+        ):  # fmt: skip
             with self.subTest(answer):
-                self.assertEqual(cause, predict.compare(case, {"a": answer}, "").causes)
+                fault = predict.compare(case, {"a": answer}, "")
+                self.assertEqual(((), said), (fault.causes, fault.pattern))
+
+    def test_numbers_for_somebody_else_are_told_from_wrong_ones(self):
+        case = Case("c", "a", "", 1e-6, [], [Value("R", (), array("d", [500.0]))], [], {}, [])
+        e = dataclasses.replace(next(e for e in load_all() if e.number == "03.4"), criteria=(exercise.Criterion("c", 1),))
+        stand_ins = {"given": lambda *_: "L = 3", "IN_HANDOUT": False}
+        with tempfile.TemporaryDirectory() as name, unittest.mock.patch.multiple(predict, **stand_ins):
+            file = Path(name) / "answer.txt"
+            for head, causes in (("# Your numbers: L = 4\n", 1), ("# Your numbers: L = 3 \n", 0), ("", 0)):
+                file.write_text(f"{head}a = 700\n")
+                with unittest.mock.patch.object(predict.draws, "draw", lambda *_: [case]):
+                    fault = predict.judge_numbers(e, file, "anna").criteria[0].fault
+                self.assertEqual(causes, len(fault.causes))
+                self.assertTrue(all("the file is for L = 4, but your numbers are L = 3" in c for c in fault.causes))
 
     def test_a_line_of_sixty_thousand_spaces_is_not_looked_at(self):
         for line in ("a = {}x", "a = {}", "{}a = 1", "a{}= 1", "a = 1{}#", "a = {}1"):
@@ -106,6 +125,26 @@ class HandedOut(unittest.TestCase):
         file = self.begin()
         self.assertIn(f"Your numbers: L = {predict.seed_of(self.exercise, 'anna')}, H = 1\n", file.read_text())
         self.assertIn("these are not the numbers of bert", self.said(file, "bert"))
+
+    def test_a_name_on_the_command_line_is_enough(self):
+        with contextlib.redirect_stderr(io.StringIO()):
+            check.check([self.exercise], self.answers, "anna")
+        written = (self.answers / self.exercise.file_name).read_text()
+        self.assertIn(f"L = {predict.seed_of(self.exercise, 'anna')}, H = 1\n", written)
+
+    def test_in_a_class_the_numbers_are_dealt_to_the_name_or_email_in_turn(self):
+        roster = Roster((Person("Anna Li", "anna@uni.example"), Person("Bert O'Neil", login="bert", turn=1), Person("Anna Li", login="anna2", turn=2)))
+        dealt = self.folder / "dealt.json"
+        dealt.write_text(json.dumps(roster.dealt()))
+        first = predict.seed_of(self.exercise, Dealt.to("", 0))
+        with unittest.mock.patch.object(written, "DEALT", dealt):
+            for name, turn in (("ANNA@uni.example", 0), ("bert oneil", 1), ("bert", 1), ("anna2", 2)):
+                self.assertIn(f"Your numbers: L = {(first + turn) % predict.VARIANTS}, H = 1\n", self.begin(name).read_text())
+                (self.answers / self.exercise.file_name).unlink()
+            for name in ("Anna Li", "Hugo"):  # two are called so; nobody is
+                with self.assertRaisesRegex(Mistaken, f"nobody in your class is '{name}'"):
+                    self.begin(name)
+            self.assertEqual(("", 1), (written.typed(""), written.typed("bert").turn))  # argparse asks for the default, too
 
     def test_a_line_that_is_missing_or_no_number(self):
         file = self.begin()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from judge.answer import build, compile, isolation, sandbox, session, verdict
 from judge.answer.cases import Case
-from judge.answer.exercise import load_all
+from judge.answer.exercise import ROOT, load_all
 from judge.answer.group import Group
 from judge.answer.limits import MEBIBYTE, Limits, Outcome, Unfit
 from judge.answer.running import PAUSE, Running
@@ -195,11 +195,20 @@ class Starting(unittest.TestCase):
             for command, links, tight, said in (
                 ("g++", [], False, "^$"),
                 (compiler(shutil.which("g++")), [], not sandbox.why_unavailable(), "^$"),
-                ("/nowhere/g++", [], False, "^the compiler, /nowhere/g[+][+], cannot compile an empty program .*No such file or directory$"),
+                ("/nowhere/g++", [], False, r"^not installed: g\+\+; on Debian or Ubuntu: sudo apt-get install g\+\+$"),
+                ("false", [], False, "^the compiler, false, cannot compile an empty program "),
                 ("g++", [str(library)], False, "^not even an empty program runs here .*libgone.so"),
             ):
-                with self.subTest(said), unittest.mock.patch.object(compile, "setting", lambda: Setting(command, [], [], links, "", {})):
+                with self.subTest(said), unittest.mock.patch.object(compile, "setting", lambda: Setting(command, [], ["/usr/include/eigen3"], links, "", {})):
                     self.assertRegex(compile.why_unfit(tight=tight), said)
+
+    def test_a_library_that_is_not_installed_is_named_with_the_line_that_installs_it(self):
+        needed = {"fmt/core.h": "libfmt-dev", "Gone/Core": "libgone-dev", "gone/gone.hpp": "libgone-extra-dev"}
+        stand_ins = {"NEEDED": needed, "setting": lambda: Setting("g++", [], [], [], "", {})}
+        with unittest.mock.patch.multiple(compile, **stand_ins):
+            said = compile.why_unfit(tight=False)
+        self.assertTrue(said.startswith("not installed: libgone-dev, libgone-extra-dev; "))
+        self.assertTrue(said.endswith(": sudo apt-get install libgone-dev libgone-extra-dev"))
 
     def test_a_compiler_that_is_killed_from_outside_is_no_wrong_answer(self):
         target = next(e for e in load_all() if e.number == "04.2")
@@ -241,6 +250,17 @@ class Starting(unittest.TestCase):
 
 
 class Available(unittest.TestCase):
+    def test_brackets_on_a_tensor_are_told_what_to_be_instead(self):
+        for code, told in (("p[0];", True), ("t[0];", True), ("t(0);", False), ("int{}[0];", False)):
+            body = f"void f(abh::Tensor t, abh::Parameter p) {{ (void)t, (void)p; {code} }}"
+            source = f'#include "lib/linear.hpp"\n{body}\n'
+            command = ["g++", "-std=c++20", f"-I{ROOT}", "-fsyntax-only", "-x", "c++", "-"]
+            done = subprocess.run(command, input=source, capture_output=True, text=True, check=False)
+            said = compile.why_not_compiled("crash", done.stderr)
+            self.assertEqual(told, "t(i, j), in parentheses" in said, done.stderr)
+        of_clang = "a.cpp:2:4: error: type 'abh::Tensor' (aka 'BasicTensor<float>') does not provide a subscript operator"
+        self.assertIn("t(i, j), in parentheses", compile.why_not_compiled("crash", of_clang))
+
     def test_an_exercise_can_go_without_eigen(self):
         found = Setting("g++", [], ["/usr/include/eigen3", "/opt/fmt"], [], "", {})
         loops, other = (next(e for e in load_all() if e.number == n) for n in ("00.6", "00.1"))

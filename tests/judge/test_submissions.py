@@ -10,7 +10,8 @@ import zipfile
 
 from judge.answer.written import student_in
 from judge.course import submissions
-from tests.judge.handed_in import NAME, TARGET, HandedIn, in_a_zip, zipped
+from judge.course.roster import Person, Roster
+from tests.judge.handed_in import NAME, TARGET, HandedIn, in_a_tar, in_a_zip, zipped
 
 
 class Students(HandedIn):
@@ -58,6 +59,9 @@ class Students(HandedIn):
             self.assertEqual(dict(zip(students, exported)), {s: f.answers[NAME].decode() for s, f in found.items()})
             self.assertEqual({}, {s: f.notes for s, f in found.items() if f.notes})
             self.assertEqual("Anna Li", found["Anna Li_101"].known)
+        namesakes = Roster((Person("Anna Li", "a@uni.example"), Person("Anna Li", "b@uni.example", turn=1)))
+        submissions_of = submissions.collect(everything, [NAME], namesakes, {"101": "b@uni.example", "102": "a@uni.example"})
+        self.assertEqual({"Anna Li_101": 1, "Anna Li_102": 0}, {s.student: s.person.turn for s in submissions_of if s.person})
 
     def test_what_one_student_has_packed_concerns_nobody_else(self):
         """In a learning platform's zip, where no name is a file's of this machine."""
@@ -138,17 +142,79 @@ class Students(HandedIn):
         self.assertEqual((b"a", []), self.collected({"outer.zip": in_a_zip({"inner.zip": in_a_zip({f"answers/{NAME}": "a"})})}))
 
     def test_what_is_passed_over_is_named(self):
-        for path, said in (
-            ("answers.tar.gz", "answers.tar.gz was not opened: hand in a folder or a zip"),
-            ("no.zip", "no.zip cannot be read as a zip"),
-            (f"{NAME}.txt", f"because of the name: {NAME}.txt"),
-            (NAME.replace(".cpp", " (1).cpp"), "because of the name: 04_2_softmax_backward (1).cpp"),
-            ("homework.cpp", "because of the name: homework.cpp"),
+        for files, said in (
+            ({"answers.7z": b"a"}, "answers.7z was not opened: hand in a folder or a zip"),
+            ({"no.zip": b"a"}, "no.zip cannot be read as a zip"),
+            ({"no.tgz": b"a"}, "no.tgz cannot be read as a tar"),
+            ({"answers.zip": in_a_zip({})}, "answers.zip is empty"),
+            ({"homework.cpp": b"a", "hunt/sources/a.cpp": b"of the pack"}, "because of the name: homework.cpp$"),
         ):
-            with self.subTest(path):
-                answer, notes = self.collected({path: b"a"})
+            with self.subTest(said):
+                answer, notes = self.collected(files)
                 self.assertIsNone(answer)
-                self.assertIn(said, notes[0])
+                self.assertRegex(notes[0], said)
+
+    def test_what_browsers_and_systems_make_of_a_name_is_the_name(self):
+        stem = NAME.removesuffix(".cpp")
+        for name in (f"{stem} (1).cpp", f"{stem}(2).cpp", f"{NAME}.txt", f"{stem} - Copy.cpp", f"{stem}-1.cpp", f"{NAME} (1).txt"):
+            with self.subTest(name):
+                self.assertEqual((b"a", [f"{NAME} was taken from {name}"]), self.collected({name: b"a"}))
+        answer, notes = self.collected({f"{stem} (1).cpp": b"second", NAME: b"first"})
+        self.assertEqual((b"first", [f"{NAME} was taken from {NAME}, one of 2 files with this name"]), (answer, notes))
+
+    def test_a_stub_that_nothing_was_written_into_comes_last(self):
+        stem = NAME.removesuffix(".cpp")
+        self.put(f"anna/answers/{NAME}", b"// write\r\nhere\n")
+        self.put(f"anna/answers/{stem} (1).cpp", b"written")
+        self.put(f"bert/{NAME}", b"// write here")
+        anna, bert = submissions.collect(self.folder, [NAME], stubs={NAME: "// write\nhere\n"})
+        self.assertEqual((b"written", b"// write here"), (anna.answers[NAME], bert.answers[NAME]))
+
+    def test_a_tar_counts_as_a_folder(self):
+        packed = in_a_tar({f"./pack/answers/{NAME}": b"a", "pack/link": None, f"pack/old/{NAME}": b"b"})
+        self.assertEqual(b"a", self.collected({"answers.tar.gz": packed})[0])
+        self.put("cleo.tgz", in_a_tar({NAME: b"c"}))
+        os.utime(self.folder / "cleo.tgz", (5, 5))
+        self.assertEqual((b"c", 5), (self.found()["cleo"].answers[NAME], self.found()["cleo"].handed_in))
+
+    def test_utf16_is_read(self):
+        for content in ("// \u00e9\nint a;\n".encode("utf-16"), "// \u00e9\nint a;\n".encode("utf-16-be")):
+            self.assertEqual("// \u00e9\nint a;\n", self.collected({NAME: content})[0].decode())
+        self.assertEqual(b"\0int a;", self.collected({NAME: b"\0int a;"})[0])
+
+    def test_one_folder_around_the_class(self):
+        students = {"anna/" + NAME: b"a", "bert/answers/" + NAME: b"b", "cleo.zip": in_a_zip({NAME: "c"})}
+        moodle = {f"{name}_1_assignsubmission_file/{NAME}": b"m" for name in ("Anna Li", "Bert Ott")}
+        metadata = "".join(
+            f"submission_{i}:\n  :submitters:\n  - :name: {name}\n    :sid: '7'\n    :email: {email}\n"
+            f"  :created_at: 2026-11-27 10:00:00 Z\n  :history:\n  - :id: 1\n    :submitters:\n    - :name: Nobody\n"
+            for i, name, email in ((1, "Anna Li", "anna@uni.example"), (2, '"Bert O\'Neil"', ""))
+        )
+        gradescope = {"submission_metadata.yml": metadata, "submission_1/" + NAME: b"g", "submission_2/" + NAME: b"h", "submission_3/x": b""}
+        alone = {f"answers/{NAME}": b"a", f"answers-old/{NAME}": b"b"}
+        for files, found in (
+            (students, {"anna": b"a", "bert": b"b", "cleo": b"c"}),
+            (moodle, {"Anna Li_1": b"m", "Bert Ott_1": b"m"}),
+            (gradescope, {"anna@uni.example": b"g", "Bert O'Neil": b"h", "submission_3": None}),
+            (alone, {"DLCPP-Week 1-8123": b"a"}),
+        ):
+            everything = self.folder.parent / "all.zip"
+            zipped(everything, {f"DLCPP-Week 1-8123/{name}": content for name, content in files.items()})
+            self.assertEqual(found, {s: f.answers.get(NAME) for s, f in self.found(everything).items()})
+        zipped(everything, {f"emil/{name}": content for name, content in students.items()})
+        for login, count in (("emil", 1), ("hugo", 3)):
+            self.assertEqual(count, len(submissions.collect(everything, [NAME], Roster((Person("", login=login),)))))
+
+    def test_a_student_in_a_folder_does_not_become_a_class(self):
+        """As Gradescope's autograder grades one: what is handed in does not say whose it is."""
+        for files in (("first", "second"), ("submission_1",), ("Anna Li_1_assignsubmission_file",)):
+            for folder in files:
+                self.put(f"{files[0]}/emil/{folder}/{NAME}")
+            self.put(f"{files[0]}/emil/submission_metadata.yml", "submission_1:\n  :submitters:\n  - :name: Anna\n")
+            said = io.StringIO()
+            with contextlib.redirect_stderr(said):
+                self.assertEqual(["emil"], list(self.found(self.folder / files[0])))
+            self.assertIn(f"if emil is no student but holds the class, grade {self.folder / files[0]}/emil\n", said.getvalue())
 
 
 class Hostile(HandedIn):
@@ -195,6 +261,15 @@ class Hostile(HandedIn):
                 archive.writestr(NAME, "a")
             with unittest.mock.patch.object(zipfile.ZipFile, "open", side_effect=AssertionError):
                 self.refused("compression is not the usual one")
+
+    def test_a_tar_that_is_damaged_or_grows_beyond_the_limit(self):
+        whole = in_a_tar({NAME: bytes(1 << 20)})
+        path = self.folder / "anna.tar.gz"
+        for content, most, said in ((whole[:-40], 2 << 20, "ends too early"), (whole, 1 << 20, "which is the limit"), (in_a_tar({NAME: None}), 2 << 20, "is a link"),
+                                    (whole, 2 << 20, f"the limit is {submissions.LARGEST_ANSWER}")):  # fmt: skip
+            path.write_bytes(content)
+            with self.subTest(said), unittest.mock.patch.object(submissions, "LARGEST_ZIP", most):
+                self.refused(said)
 
     def test_what_is_too_large_is_not_read(self):
         with zipfile.ZipFile(self.folder / "anna.zip", "w", zipfile.ZIP_DEFLATED) as archive:

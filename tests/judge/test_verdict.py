@@ -4,6 +4,7 @@ import math
 import unittest
 import unittest.mock
 from array import array
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ class Causes(unittest.TestCase):
         case = Case("c", "f", "", tolerance, list(arguments), [expected], list(names), constants or {}, list(mistakes))
         fault = compare(case, 0, got, expected)
         self.assertIsNotNone(fault, "the judge finds nothing wrong")
-        return " | ".join([fault.text, *fault.causes])
+        return " | ".join([fault.text, *fault.causes, fault.pattern])
 
     def test_elements_of_the_right_shape(self):
         """What [2, 3] elements, which should be X, say; with an argument dy and a constant."""
@@ -38,8 +39,8 @@ class Causes(unittest.TestCase):
         for said, elements in {
             "every number is 0": [0] * 6,
             "1 of 6 numbers is NaN or infinite": [math.nan, *X[1:]],
-            "off by a factor 2.828, and 2.828 = sqrt(d_k): is a division by it missing": [x * math.sqrt(8) for x in X],
-            "= (sqrt(d_k))^2: is a factor missing": [x / 8 for x in X],
+            "off by a factor 2.828, and 2.828 = sqrt(d_k): is a division by it missing, or a": [x * math.sqrt(8) for x in X],
+            "= (sqrt(d_k))^2: is a multiplication by it missing": [x / 8 for x in X],
             "size 5 of x's axis 0": [x * 5 for x in X],
             "added twice": [2 * x for x in X],
             "every number has the wrong sign": [-x for x in X],
@@ -104,7 +105,59 @@ class Causes(unittest.TestCase):
     def test_nothing_is_made_up(self):
         case = Case("c", "f", "", 1e-9, [], [tensor([6], X)], [], {}, [])
         self.assertIsNone(compare(case, 0, tensor([6], [x * (1 + 1e-12) for x in X]), case.results[0]))
-        self.assertEqual([], list(diagnose.causes(case, 0, tensor([6], [0.9, 2.2, -3.1, 0.4, 1.1, 5.0]))))
+        for got in ([0.9, 2.2, -3.1, 0.4, 1.1, 5.0], [x + 0.3 * i for i, x in enumerate(X, 1)]):
+            got = tensor([6], got)
+            self.assertEqual(([], ""), (list(diagnose.causes(case, 0, got)), diagnose.pattern(case, 0, got)))
+        one = Case("c", "f", "", 1e-9, [tensor([1], [3])], [tensor([1], [2])], ["x", "y"], {"sqrt(d_k)": 4}, [])
+        for got, said in ((5, ""), (6, ""), (8, "4 = sqrt(d_k)")):  # one number is soon a sum or a multiple of others
+            self.assertIn(said, found := diagnose.pattern(one, 0, tensor([1], [got])))
+            self.assertEqual(bool(said), bool(found))
+
+    def test_of_several_causes_those_stay_that_no_other_fault_speaks_against(self):
+        right, wrong, other = tensor([2], [1, 2]), tensor([2], [2, 4]), tensor([2], [7, 9])
+        ambiguous = [Mistake("twice", [wrong]), Mistake("added to itself", [wrong])]
+        told_apart = [Mistake("twice", [wrong]), Mistake("added to itself", [other])]
+        judged = verdict.Verdict(None, [])
+        for mistakes in (ambiguous, told_apart):
+            case = Case("c", "f", "", 1e-9, [], [right], [], {}, mistakes)
+            fault = replace(compare(case, 0, wrong, right), case=case, got=(wrong,))
+            judged.criteria.append(verdict.Judged("c", 1, 1, fault))
+        self.assertEqual(("twice", "added to itself"), judged.criteria[0].fault.causes)
+        verdict.decide(judged)
+        self.assertEqual([("twice",), ("twice",)], [c.fault.causes for c in judged.criteria])
+
+    def test_of_several_causes_those_stay_that_no_further_case_speaks_against(self):
+        def case(right, square, double):
+            mistakes = [Mistake("squared", [tensor([2], square)]), Mistake("doubled", [tensor([2], double)])]
+            return Case("c", "f", "", 1e-9, [], [tensor([2], right)], [], {}, mistakes)
+
+        first, telling, blind = case([0, 2], [0, 4], [0, 4]), case([1, 3], [1, 9], [2, 6]), case([0, 0], [0, 0], [0, 0])
+        unknown = case([1, 2], [1, math.nan], [math.inf, 2])
+        fault = compare(first, 0, tensor([2], [0, 4]), first.results[0])
+        fault = replace(fault, case=first, got=(tensor([2], [0, 4]),))
+        both = ("squared", "doubled")
+        self.assertEqual(both, fault.causes)
+        for got, cases, causes in (
+            ([1, 9], [telling], ("squared",)),
+            ([2, 6], [blind, telling], ("doubled",)),
+            ([5, 5], [telling], both),
+            ([0, 0], [blind, unknown], both),
+            (None, [telling], both),
+            ([9, math.nan], [telling], both),
+        ):
+            answers = Threw("") if got is None else lambda *_, got=got, **__: [tensor([2], got)]
+            with self.subTest(got):
+                session = unittest.mock.Mock(call=unittest.mock.Mock(side_effect=answers))
+                found = verdict.confirmed(session, fault, cases)
+                self.assertEqual((causes, got == [5, 5]), (found.causes, found.doubted))
+
+    def test_a_bias_that_is_not_there(self):
+        class Session:
+            def call(self, *_, **__):
+                raise Threw("tensor: no element (0) in [0]")
+
+        case = Case("c", "f", "", 0, [], [tensor([1], [0])], [], {}, [])
+        self.assertIn("has_bias() tells", judge_case(Session(), case, Limits(1)).pattern.replace("`", ""))
 
 
 class Race(unittest.TestCase):

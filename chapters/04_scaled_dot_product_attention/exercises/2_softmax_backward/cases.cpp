@@ -56,13 +56,15 @@ void add(Cases& cases, const char* criterion, const Tensor& z, const Tensor& dw,
     if (axis == z.rank() - 1) require_close(dz, softmax_backward(dw, w), "the last axis", 1e-12);
     const auto as = [&](auto rule) { return values(by(rule, dw, w, axis)); };
     std::vector<Mistake> mistakes{
-        {"w dw is the diagonal alone, but each score moves all weights of its softmax",
+        {"w (1 - w) dw is the diagonal of the Jacobian alone, but a score moves all its weights",
+         as([](Real w_j, Real d, Real, Real) { return w_j * (1 - w_j) * d; })},
+        {"w dw is the way through the numerator alone, but each score is also in the denominator",
          as([](Real w_j, Real d, Real, Real) { return w_j * d; })},
         {"the factor w is missing", as([](Real, Real d, Real costs, Real) { return d - costs; })},
         {"the sum is that of dw, not of dw times w",
          as([](Real w_j, Real d, Real, Real total) { return w_j * (d - total); })}};
     for (int other = 0; other < w.rank(); ++other)
-        if (other != axis)
+        if (other != axis)  // if it has size 1, this is w (1 - w) dw, and further cases decide
             mistakes.push_back({fmt::format("the sum runs along axis {}; here it belongs to a "
                                             "softmax along axis {}",
                                             other, axis),
