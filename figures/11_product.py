@@ -103,7 +103,7 @@ def tiles(axes: Axes, rung: str, left: float, inch: float, said: str) -> None:
     for name in "ab":
         product.fill(name, 0, 0, *product.shape[name], "C2", 0.25)
     for further, of_a, of_b, of_c in ((apart, "C0", "C4", "C4"), (0, "C0", "C0", "C1")):
-        if further and rung == "rung_5":  # a neighbor is too near to be seen, but for the larger picture
+        if further and rung == "rung_5":  # the neighbor is seen only in the enlarged part
             continue
         there = [column + further for column in columns]
         product.mark("a", rows, p, of_a, line)

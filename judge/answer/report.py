@@ -130,7 +130,7 @@ def sentence(text: str) -> str:
 
 
 def hint_of(exercise: Exercise) -> str:
-    """The first hint, for whoever reads feedback in a file."""
+    """The first hint, as a feedback file shows it."""
     left, number = len(exercise.hints) - 1, exercise.number.partition(":")[0]
     more = f" ({left} more: ./check {number} --hint 2)" if left > 0 else ""
     return f"Hint: {exercise.hints[0]}{more}" if exercise.hints else ""

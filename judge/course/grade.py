@@ -256,7 +256,7 @@ def main(arguments: list[str]) -> int:
             parser.error(f"there is no file {file}")
     try:
         return grade_class(parser, options)
-    except BrokenPipeError:  # whoever reads the output has stopped
+    except BrokenPipeError:  # the program that reads the output has stopped
         raise
     except (OSError, Unfit, BrokenProcessPool) as error:
         print(f"book: this machine cannot continue, and no student is to blame; finished grades are kept, and the same command continues: {error}", file=sys.stderr)

@@ -140,7 +140,7 @@ class Marks:
     def summarize(self, results: list[dict], *, gradescope: bool = False) -> None:
         """Writes the tables of the class and what each student may read, and prints whose points have changed."""
         there = [r for r in results if not r["absent"]]
-        for result in there:
+        for result in marked(results):
             folder = self.folder / folder_of(result["student"])
             write(folder / "feedback.txt", platforms.text(result))
             if gradescope:
@@ -158,13 +158,18 @@ class Marks:
 
     def fill_in(self, worksheet: Table, results: list[dict]) -> None:
         """Writes what Moodle takes: its grading worksheet with grades and comments, and a zip of feedback files."""
-        filled, files, notes = platforms.moodle(worksheet, [r for r in results if not r["absent"]])
+        filled, files, notes = platforms.moodle(worksheet, marked(results))
         write(self.folder / "moodle.csv", filled)
         write(self.folder / "moodle_feedback.zip", platforms.zipped(files))
         for note in notes:
             print(f"book: {note}", file=sys.stderr)
-        count = f"{len(files)} rows of the worksheet"
+        count = f"{len(files)} of {len(worksheet.rows)} rows of the worksheet"
         print(f"{count}: {self.folder / 'moodle.csv'}, {self.folder / 'moodle_feedback.zip'}")
+
+
+def marked(results: list[dict]) -> list[dict]:
+    """Those of the students who have handed in something, or have points by hand."""
+    return [r for r in results if not r["absent"] or any("by hand" in v for v in r["verdicts"])]
 
 
 def completed(kept: dict, whole: list[Exercise], person: Person | None) -> dict:

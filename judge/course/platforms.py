@@ -37,7 +37,7 @@ def text(student: dict) -> str:
 
 
 def of_exercise(verdict: dict) -> str:
-    """A result, with what somebody has said who has given its points by hand."""
+    """A result, with the comment on points that were given by hand."""
     comment = verdict.get("by hand")
     by_hand = "" if comment is None else f"\n  The points were given by hand{': ' if comment else '.'}{comment}"
     return feedback(verdict) + by_hand

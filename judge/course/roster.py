@@ -39,7 +39,7 @@ class Person:
 
     @property
     def student(self) -> str:
-        """How to name somebody who has handed in nothing."""
+        """The name in tables of a student without a submission."""
         return self.name or self.email or self.login
 
     @property
@@ -70,7 +70,7 @@ class Roster:
         return {dealt_to(name): p.turn for p in self.people for name in p.called if self.person([name]) is p}
 
     def moved(self, other: Roster) -> list[str]:
-        """Who has another turn in another roster."""
+        """The students whose turn is another in the other roster."""
         turns = {frozenset(p.called): p.turn for p in self.people}
         return [p.student for p in other.people if turns.get(frozenset(p.called), p.turn) != p.turn]
 
@@ -87,6 +87,7 @@ def read(file: Path) -> Roster:
     for turn, row in enumerate(tables.read(file).rows):
         cells = {field: next((row[n].strip() for n in names if row.get(n)), "") for field, names in COLUMNS.items()}
         cells["name"] = cells["name"] or f"{row.get('first name', '')} {row.get('last name', '')}".strip()
+        cells["name"] = " ".join(part.strip() for part in reversed(cells["name"].split(",", 1)))  # first names first
         person = Person(**{**cells, "extension": deadline(cells["extension"])}, turn=turn)
         if not person.called:
             raise Mistaken(f"{file}: row {turn + 1} has neither a name nor an email nor a login")

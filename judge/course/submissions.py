@@ -110,7 +110,7 @@ def collect(
 
 def around_all(files: list[Found], wanted: list[str], roster: Roster) -> str:
     """The folder that all students are in, as in a platform's export, or as a system packs a folder; empty if there is
-    none. That of one student who has several copies of an answer looks the same."""
+    none. The folder of a single student with several copies of an answer looks the same."""
     tops = {file.path[0] for file in files}
     outer = next(iter(tops), "")
     if len(tops) != 1 or any(len(file.path) < 2 for file in files) or EXPORTED.fullmatch(outer):

@@ -168,6 +168,7 @@ class Class(unittest.TestCase):
         self.assertEqual("7.5", rows["Emil Roth"]["total"])
         grades = self.table("marks/moodle.csv", "Full name", ";")  # without --moodle
         self.assertEqual(f"{20 * (sum(ALL.values()) - 7) / (sum(ALL.values()) + 8):.2f}", grades["Fay Wu"]["Grade"])
+        self.assertEqual(f"{20 * 7.5 / (sum(ALL.values()) + 8):.2f}", grades["Emil Roth"]["Grade"])
         self.assertIn("given by hand: nearly", next((self.root / "marks").glob("Fay*/feedback.txt")).read_text())
 
     @nightly

@@ -32,6 +32,7 @@ class Rosters(Files):
     def test_columns_may_have_the_names_of_platforms(self):
         for content in (
             "name,email,login,number\nAnna Li,anna@uni.example,anna,\n\nBert O'Neil,,bert,4711\n",
+            'name,email,login,number\n"Li, Anna",anna@uni.example,anna,\n"O\'Neil, Bert",,bert,4711\n',
             "\ufeffFirst name;Last name;Email address;GitHub;ID number\nAnna;Li;anna@uni.example;anna;\n"
             "Bert;O'Neil;;bert;4711\n",
         ):
