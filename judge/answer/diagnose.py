@@ -222,7 +222,7 @@ def added_to(case: Case, expected: Value, got: Value) -> str:
 def precision(case: Case, expected: Value, got: Value) -> str:
     """Nearly right."""
     if same(floats(expected), floats(got), 1e-5):
-        why = "is something computed in float or by differences, or is a small constant added?"
+        why = "is a `float` where a `Real`, which is double here, should be, are there differences, or a small constant?"
         return f"right to only about six digits: {why}"
     return ""
 

@@ -94,7 +94,8 @@ def feedback(result: dict, paint: Callable[[str, str], str] = lambda text, _: te
         lines += by_criterion(criteria, paint)
     read = result.get("read")  # a verdict that is kept from an earlier version has none
     nothing = result["problem"] and result["reason"] == "missing"
-    if points < result["of"] and result["reason"] not in ("later", "compile") and not nothing:
+    wrong = result["problem"] or any(c["reason"] != "ok" for c in criteria)  # points may be less by hand
+    if wrong and points < result["of"] and result["reason"] not in ("later", "compile") and not nothing:
         lines += [wrap(text, "  ") for text in (read and f"Read again: {read}.", result.get("hint")) if text]
     if result["remark"]:
         lines += [paint("  For your instructor to read:", "faint"), wrap(result["remark"], "    ")]

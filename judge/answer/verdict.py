@@ -291,13 +291,18 @@ def compare(case: Case, number: int, got: Value, expected: Value) -> Fault | Non
     if case.call == "accepts":
         return Fault("wrong", f"your test {'accepts' if a[0] else 'refuses'} {case.about}")
     place = f"[{', '.join(map(str, got.index(worst)))}]" if got.shape else ""
-    digits = ".6g" if got.kind in "TR" else ".0f"
-    text = f"{name}{place} is {a[worst]:{digits}}, expected {b[worst]:{digits}}"
+    is_now, should_be = apart(a[worst], b[worst]) if got.kind in "TR" else (f"{a[worst]:.0f}", f"{b[worst]:.0f}")
+    text = f"{name}{place} is {is_now}, expected {should_be}"
     wrong = sum(distance(i) > bound for i in range(len(a)))
     if len(a) > 1:
         which = "the others are right" if wrong == 1 else f"{wrong} of {len(a)} numbers are wrong, this one {'by most' if got.kind in 'TR' else 'first'}"
         text += f" ({which})"
     return explained(case, number, got, text)
+
+
+def apart(a: float, b: float) -> tuple[str, str]:
+    """Both numbers, with six digits or as many as it takes to tell them apart."""
+    return next(pair for n in range(6, 18) if len(set(pair := (f"{a:.{n}g}", f"{b:.{n}g}"))) == 2 or n == 17)
 
 
 def explained(case: Case, number: int, got: Value, text: str) -> Fault:

@@ -6,12 +6,23 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import unicodedata
 from pathlib import Path
 
 from .exercise import ROOT, Mistaken
 
 DEALT = ROOT / "dealt.json"  # in a hand-out for a class: whose turn is which, by what `dealt_to` makes of the names
+
+
+# What browsers and systems add to a name that is taken: `a (1).cpp`, `a-1.cpp`, `a - Copy.cpp`, `a copy 2.cpp`
+SECOND = r"(?: ?\(\d+\)|[-_ ]\d+| - copy| copy(?: \d+)?)?"
+
+
+def pattern_of(name: str) -> re.Pattern[str]:
+    """The names that a file may have got on its way."""
+    stem, dot, suffix = name.rpartition(".")
+    return re.compile(re.escape(stem) + SECOND + re.escape(dot + suffix) + SECOND + r"(?:\.txt)?", re.IGNORECASE)
 
 
 class NoText(Mistaken):

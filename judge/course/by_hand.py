@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ..answer.exercise import Mistaken
@@ -9,37 +10,44 @@ from . import tables
 from .roster import find
 
 COLUMNS = ["student", "exercise", "points", "of", "comment"]
+THE_BOOKS = re.compile(r"\d+\.\d+|hunt.*")  # numbers of exercises
 
 
-def give(file: Path, results: list[dict]) -> None:
+def give(file: Path, results: list[dict]) -> dict[str, float]:
     """Gives the points in this table, which no call of `grade` changes. What is no exercise of the book is work that
     everybody was to hand in.
 
+    :return: that work, and for how many points it is
     :raises Mistaken: if a row cannot be used
     """
     if not file.is_file():
-        return
+        return {}
     own = {v["number"] for r in results for v in r["verdicts"]}
     extra: dict[str, float] = {}
     rows = []
-    for i, row in enumerate(tables.read(file).rows, 2):
+    table = tables.read(file)
+    for line, row in zip(table.lines, table.rows, strict=True):
         if absent := [name for name in COLUMNS[:3] if not row.get(name, "").strip()]:
-            raise Mistaken(f"{file}, row {i}: there is no {' and no '.join(absent)}")
+            raise Mistaken(f"{file}, line {line}: there is no {' and no '.join(absent)}")
         exercise, points, most = row["exercise"].strip(), tables.number(row["points"]), tables.number(row.get("of", ""))
         if points is None or points < 0:
-            raise Mistaken(f"{file}, row {i}: {row['points']!r} are no points")
+            raise Mistaken(f"{file}, line {line}: {row['points']!r} are no points")
+        if exercise not in own and THE_BOOKS.fullmatch(exercise):
+            there = ", ".join(sorted(own))
+            raise Mistaken(f"{file}, line {line}: nobody has been graded in {exercise} here, only in {there}")
         if exercise not in own:
             if not most or extra.setdefault(exercise, most) != most:
-                raise Mistaken(f"{file}, row {i}: say for how many points {exercise} is, and the same for everybody")
+                raise Mistaken(f"{file}, line {line}: say for how many points {exercise} is, and the same for everybody")
         try:
             rows.append((find(results, row["student"].strip()), exercise, points, row.get("comment", "").strip()))
         except Mistaken as error:
-            raise Mistaken(f"{file}, row {i}: {error}") from error
+            raise Mistaken(f"{file}, line {line}: {error}") from error
     for result in results:
         result["verdicts"] += [written_work(name, most) for name, most in extra.items()]
     for result, exercise, points, comment in rows:
         verdict = next(v for v in result["verdicts"] if v["number"] == exercise)
         verdict.update({"points": whole(points), "reason": "by hand", "by hand": comment})
+    return extra
 
 
 def written_work(name: str, most: float) -> dict:

@@ -163,7 +163,7 @@ def grade(
     jobs: int,
 ) -> None:
     """Judges what has not been judged before, with the same answer, exercise, judge and seed. What the judge failed on is
-    tried again. An answer that was judged and is not in this submission still counts.
+    tried again. An answer that was judged and is not in this submission still counts. Prints whose points have changed.
 
     :param more: exercises of earlier calls, for those who were not in them
     """
@@ -200,6 +200,8 @@ def grade(
             seconds = time.monotonic() - started
             notes = "".join(f"; {note}" for note in result["notes"])
             print(f"[{done}/{len(todo)}, {seconds:.0f} s] {submission.student}: {points} of {most}{notes}", file=sys.stderr)
+    if marks.changed:
+        print("\n  ".join(["points that have changed:", *sorted(marks.changed)]))
 
 
 def appeal(

@@ -16,7 +16,7 @@ from ..answer.written import DEALT
 from ..hunt import hunt
 from . import rendered
 from .autograders import WORKFLOW, book, gradescope
-from .pack import PACKAGES, leaks, linked, make_judge, plainly, require_empty, scan, statement
+from .pack import PACKAGES, leaks, linked, make_judge, plainly, require_empty, scan, statement, whole_or_nothing
 from .roster import read
 
 README = """# Exercises of *Attention by Hand*: {numbers}
@@ -30,7 +30,8 @@ editor that knows dev containers, such as VS Code with Docker: `.devcontainer` d
    `sudo apt-get install {packages}`
 2. {name_first}`./check {first}` judges the empty answer. It gets no points, but you see that everything works.
 3. Read the statement of {first} below, and {reading}.
-4. Begin on paper: the shape of every term, the derivation, and an example that is small enough to compute by hand. Code comes after that.
+4. Begin on paper: the shape of every term, the derivation, and an example that is small enough to compute by hand. Code comes after that, with `Real`,
+   which is `double` here, for every number; `float` keeps seven digits, and the check asks for more.
 5. Write your answer into `answers/{file}`, and run `./check {first}` again.
 6. It says what is wrong and, for a function, which element, what was expected, and a likely cause. Work that case out by hand before you change the code.
 7. Stuck? `./check {first} --hint` gives the first hint, and `--hint 2` the next as well.
@@ -212,7 +213,8 @@ def main(arguments: list[str]) -> int:
         return 0
     tar = book() if options.gradescope else b""  # before anything is built
     prepare(chosen)
-    make(chosen, options.out)
+    with whole_or_nothing(options.out):
+        make(chosen, options.out)
     if roster:
         (options.out / DEALT.name).write_text(json.dumps(roster.dealt(), indent=0))
         for e in (e for e in chosen if e.faults):

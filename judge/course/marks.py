@@ -114,7 +114,8 @@ class Marks:
         present = {r["person"] for r in found}
         absent = [p for p in roster.people if p not in present]
         found += [completed({"student": p.student, "called": sorted(p.called)}, whole, p) for p in absent]
-        by_hand.give(self.folder / "manual.csv", found)
+        for name, most in by_hand.give(self.folder / "manual.csv", found).items():
+            print(f"book: {name}, in manual.csv, is work of {most:g} points for everybody", file=sys.stderr)
         rows = platforms.owners(sheet, [r for r in found if not r["absent"]]) if sheet else {}
         for r in found:
             status = sheet.rows[rows[r["student"]]].get("status", "") if r["student"] in rows else None
@@ -138,7 +139,7 @@ class Marks:
             r["flags"] += alike[r["student"]]
 
     def summarize(self, results: list[dict], *, gradescope: bool = False) -> None:
-        """Writes the tables of the class and what each student may read, and prints whose points have changed."""
+        """Writes the tables of the class and what each student may read."""
         there = [r for r in results if not r["absent"]]
         for result in marked(results):
             folder = self.folder / folder_of(result["student"])
@@ -153,8 +154,6 @@ class Marks:
         flagged = sum(bool(r["flags"]) for r in results)
         count = f"{len(there)} student{'s' * (len(there) != 1)}" + (f", {flagged} to look at" if flagged else "")
         print(f"{count}: {self.folder / 'class.csv'}, {self.folder / 'summary.txt'}")
-        if self.changed:
-            print("\n  ".join(["points that have changed:", *sorted(self.changed)]))
 
     def fill_in(self, worksheet: Table, results: list[dict]) -> None:
         """Writes what Moodle takes: its grading worksheet with grades and comments, and a zip of feedback files."""

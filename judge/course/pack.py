@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,6 +72,17 @@ def require_empty(out: Path) -> None:
         raise Mistaken(f"{out} is not empty; --out needs an empty folder")
     if out.exists() and not out.is_dir():
         raise Mistaken(f"{out} is no folder; --out needs an empty one")
+
+
+@contextlib.contextmanager
+def whole_or_nothing(out: Path) -> Iterator[None]:
+    """Takes away again what has been written into a folder that was empty, if the rest cannot be, or is interrupted."""
+    try:
+        yield
+    except BaseException:
+        for path in out.iterdir() if out.is_dir() else ():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        raise
 
 
 def make_judge(exercises: list[Exercise], out: Path) -> None:

@@ -84,13 +84,14 @@ def read(file: Path) -> Roster:
     :raises Mistaken: if it cannot be used
     """
     people, seen = [], {}
-    for turn, row in enumerate(tables.read(file).rows):
+    table = tables.read(file)
+    for turn, row in enumerate(table.rows):
         cells = {field: next((row[n].strip() for n in names if row.get(n)), "") for field, names in COLUMNS.items()}
         cells["name"] = cells["name"] or f"{row.get('first name', '')} {row.get('last name', '')}".strip()
         cells["name"] = " ".join(part.strip() for part in reversed(cells["name"].split(",", 1)))  # first names first
         person = Person(**{**cells, "extension": deadline(cells["extension"])}, turn=turn)
         if not person.called:
-            raise Mistaken(f"{file}: row {turn + 1} has neither a name nor an email nor a login")
+            raise Mistaken(f"{file}, line {table.lines[turn]} has neither a name nor an email nor a login")
         for unique in person.own:
             if seen.setdefault(unique, person) is not person:
                 raise Mistaken(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..answer.exercise import Mistaken
-from ..answer.written import Dealt, known_as, letters, student_in
+from ..answer.written import Dealt, known_as, letters, pattern_of, student_in
 from .found import ARCHIVE, GZIPPED, Found, Unreadable, files_in_folder, files_in_tar, files_in_zip
 from .found import gunzipped, in_utf8, nobodys, readable
 from .roster import NOBODY, Person, Roster, committed
@@ -18,8 +18,6 @@ LARGEST_ANSWER = 256 * 1024
 LARGEST_ZIP = 64 << 20
 DEEPEST_ZIP = 3  # a zip in a zip in a student's zip
 MOST_NOTES = 20  # on a submission
-# What browsers and systems add to a name that is taken: `a (1).cpp`, `a-1.cpp`, `a - Copy.cpp`, `a copy 2.cpp`
-SECOND = r"(?: ?\(\d+\)|[-_ ]\d+| - copy| copy(?: \d+)?)?"
 MEANT = re.compile(r".*\.(?:c|cc|cpp|cxx|cu|h|hpp|txt|rtf|docx?|odt|pdf)", re.IGNORECASE)  # perhaps as an answer
 PACK = {"judge", "chapters", "hunt", "include", "libraries"}  # a pack's own folders
 TARRED = re.compile(r"\.(tar|tar\.gz|tgz)$", re.IGNORECASE)  # those that are opened
@@ -119,11 +117,16 @@ def around_all(files: list[Found], wanted: list[str], roster: Roster) -> str:
         return ""
     if any(EXPORTED.fullmatch(file.path[1]) or file.path[1] == METADATA for file in files):
         return outer
-    answer = re.compile("|".join(map(pattern_of, wanted)), re.IGNORECASE)
+    answer = any_of(wanted)
     of_students = [f for f in files if answer.fullmatch(f.path[-1]) or (len(f.path) == 2 and ARCHIVE.search(f.path[1]))]
     inner = {ARCHIVE.sub("", f.path[1]).casefold() for f in of_students}
     alone = "answers" in inner or any(len(f.path) == 2 and answer.fullmatch(f.path[1]) for f in of_students)
     return outer if len(inner) > 1 and not alone else ""
+
+
+def any_of(names: list[str]) -> re.Pattern[str]:
+    """The names that one of these files may have got on its way."""
+    return re.compile("|".join(pattern_of(name).pattern for name in names), re.IGNORECASE)
 
 
 def owners_in(metadata: str) -> dict[str, list[list[str]]]:
@@ -211,42 +214,31 @@ def open_archives(submission: Submission, files: list[Found]) -> None:
             submission.note(f"{file.shown} {reason}")
 
 
-def pattern_of(name: str) -> str:
-    """A regular expression for the names that a file may have got on its way."""
-    stem, dot, suffix = name.rpartition(".")
-    return re.escape(stem) + SECOND + re.escape(dot + suffix) + SECOND + r"(?:\.txt)?"
-
-
 def take(submission: Submission, name: str, files: list[Found], stub: list[str]) -> None:
     """Takes the first readable file with this name, or with what has become of it, that has other words than the stub."""
-    pattern = re.compile(pattern_of(name), re.IGNORECASE)
-    named = [f for f in files if pattern.fullmatch(f.path[-1])]
-    taken: tuple[Found, bytes] | None = None
+    named = [f for f in files if pattern_of(name).fullmatch(f.path[-1])]
+    found: list[tuple[Found, bytes]] = []
     for file in sorted(named, key=lambda f: (f.path[-1].casefold() != name.casefold(), f.order)):
         try:
-            content = file.content(LARGEST_ANSWER)
+            found.append((file, in_utf8(file.content(LARGEST_ANSWER))))
         except Unreadable as reason:
             submission.refused.setdefault(name, str(reason))
-            continue
-        answer = in_utf8(content)
-        written = answer.decode(errors="replace").split() != stub
-        if taken is None or written:
-            taken = file, answer
-        if written:
-            break
-    if taken is None:
+    if not found:
         return
-    file, submission.answers[name] = taken
+    written = [one for one in found if one[1].decode(errors="replace").split() != stub]
+    file, submission.answers[name] = (written or found)[0]
     submission.refused.pop(name, None)
     submission.handed_in = max(submission.handed_in, file.changed)
     if len(named) > 1 or file.path[-1] != name:
         more = f", one of {len(named)} files with this name" if len(named) > 1 else ""
         submission.note(f"{name} was taken from {file.shown}{more}")
+    if len({answer for _, answer in written}) > 1:
+        submission.flags.append(f"{name} is one of several that differ")
 
 
 def note_what_is_left(submission: Submission, wanted: list[str], files: list[Found]) -> None:
     """Notes which files were not looked at, although they may have been meant as answers."""
-    taken = re.compile("|".join(map(pattern_of, wanted)), re.IGNORECASE)
+    taken = any_of(wanted)
     stems = tuple(Path(name).stem.casefold() for name in wanted if name != "student.txt")
     own = [f for f in files if f.path[-1] and not ARCHIVE.search(f.path[-1]) and not PACK.intersection(f.path[:-1])]
     left = [f.shown for f in own if not taken.fullmatch(f.path[-1])]

@@ -52,7 +52,11 @@ def text(results: list[dict]) -> str:
             lines += ["", *of_exercise(list(verdicts))]
     for title, names in (("days late", late), ("nothing handed in", absent)):
         lines += ["", f"{title}: {', '.join(names)}"] if names else []
-    flags = [f"  {r['student']}: {'; '.join(r['flags'])}" for r in results if r["flags"]]
+    flagged: dict[str, list[str]] = {}
+    for r in results:
+        for flag in r["flags"]:
+            flagged.setdefault(flag, []).append(r["student"])
+    flags = [f"  {flag}: {', '.join(students)}" for flag, students in flagged.items()]
     return "\n".join([*lines, *(["", "to look at:", *flags] if flags else [])]) + "\n"
 
 
@@ -75,5 +79,5 @@ def causes(verdict: dict) -> list[str]:
     """What was wrong with an answer, in words that others share."""
     if verdict["reason"] in ("ok", "later", "by hand"):
         return []
-    likely = dict.fromkeys(cause for c in verdict["criteria"] for cause in c["causes"][:1])
-    return list(likely) or [verdict["reason"]]
+    seen = [c["causes"][:1] or [c["pattern"]] for c in verdict["criteria"] if c["causes"] or c.get("pattern")]
+    return list(dict.fromkeys(cause for causes in seen for cause in causes)) or [verdict["reason"]]

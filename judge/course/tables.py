@@ -21,6 +21,7 @@ class Table:
 
     columns: list[str]  # as they are written
     rows: list[dict[str, str]]
+    lines: list[int]  # of the file, where each row ends
     delimiter: str
     mark: str  # at its beginning
 
@@ -36,7 +37,9 @@ def read(file: Path) -> Table:
         mark = MARK if text.startswith(MARK) else ""
         text = text.removeprefix(MARK)
         delimiter = max(",;\t", key=text.partition("\n")[0].count)
-        columns, *rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)) or [[]]
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+        columns = next(reader, [])
+        rows = [(reader.line_num, row) for row in reader if any(row)]
     except OSError as error:
         raise Mistaken(f"{file} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -46,7 +49,8 @@ def read(file: Path) -> Table:
     names = [name.strip().casefold() for name in columns]
     return Table(
         columns,
-        [dict(itertools.zip_longest(names, row[: len(names)], fillvalue="")) for row in rows if any(row)],
+        [dict(itertools.zip_longest(names, row[: len(names)], fillvalue="")) for _, row in rows],
+        [line for line, _ in rows],
         delimiter,
         mark,
     )

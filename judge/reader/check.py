@@ -18,7 +18,7 @@ from ..answer.limits import Unfit
 from ..answer.predict import given
 from ..answer.report import paint, to_dict, to_text, where, wrap
 from ..answer.verdict import Verdict
-from ..answer.written import student_of, typed, write
+from ..answer.written import pattern_of, student_of, typed, write
 from ..hunt import faults, hunt, sheet
 
 ANSWERS = ROOT / "answers"
@@ -37,6 +37,8 @@ def start(exercise: Exercise, answers: Path, student: str = "") -> Path:
     answers.mkdir(parents=True, exist_ok=True)
     file = answers / exercise.file_name
     if not file.exists():
+        if named := [p.name for p in sorted(answers.iterdir()) if pattern_of(file.name).fullmatch(p.name)]:
+            raise Mistaken(f"there is {named[0]} in {shown(answers)}, but no {file.name}: rename it")
         stub, what = exercise.stub(), "your answer"
         hunted = exercise.kind == "hunt"
         nobody = not student and not (answers / "student.txt").is_file()

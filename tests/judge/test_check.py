@@ -11,7 +11,7 @@ import unittest.mock
 from pathlib import Path
 
 from judge.answer import judging, report
-from judge.answer.exercise import load_all
+from judge.answer.exercise import Mistaken, load_all
 from judge.answer.report import to_text
 from judge.answer.verdict import Fault, Judged, Verdict
 from judge.reader import check
@@ -82,6 +82,14 @@ class Answers(unittest.TestCase):
         self.assertRegex(wrong, r'(?s)\n  Read again: chapter 4, "[^(]*"\.\n  Hint: Every weight depends ')
         self.assertTrue(wrong.endswith("(2 more: ./check 04.2 --hint 2)"))
         self.assertNotRegex(right, "Read again|Hint")
+        fewer = {**report.to_dict(verdict("04.2")), "points": 7, "reason": "by hand"}
+        self.assertNotRegex(report.feedback(fewer), "Read again|Hint")
+
+    def test_an_answer_that_a_browser_has_renamed_is_named_and_no_stub_written(self):
+        (self.answers / f"{self.file.stem} (1).cpp").write_text("mine")
+        with self.assertRaisesRegex(Mistaken, rf"^there is {self.file.stem} \(1\).cpp in .*, but no {self.file.name}: rename it$"):
+            check.start(self.exercise, self.answers)
+        self.assertFalse(self.file.exists())
 
     def test_the_best_is_kept_and_a_file_that_breaks_off_is_begun_anew(self):
         file = self.answers / "progress.json"

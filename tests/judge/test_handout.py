@@ -51,6 +51,14 @@ class Given(unittest.TestCase):
             self.assertIn(e.solution(), written[f"{e.name}.md"])
             self.assertNotRegex(written[f"{e.name}.md"], r"\]\([\w./]+\.md")
 
+    def test_a_pack_that_is_interrupted_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as name:
+            out = Path(name) / "pack"
+            interrupted = unittest.mock.patch.object(handout, "levels", side_effect=KeyboardInterrupt)
+            with interrupted, unittest.mock.patch.object(handout, "prepare"), self.assertRaises(KeyboardInterrupt):
+                handout.main(["03.4", "--out", str(out)])
+            self.assertEqual([], list(out.iterdir()))
+
     def test_a_folder_that_is_no_clone_is_one_line(self):
         with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(autograders, "ROOT", Path(name)):
             with self.assertRaisesRegex(Mistaken, r"^--gradescope packs the book from its git clone: fatal: not a git repository[^\n]*$"):

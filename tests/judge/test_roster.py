@@ -41,7 +41,7 @@ class Rosters(Files):
     def test_what_says_nobody_or_two_is_refused(self):
         for content, said in (
             ("", "has nobody in it"),
-            ("matriculation\n4711\n", "row 1 has neither a name nor an email nor a login"),
+            ("matriculation\n4711\n", "line 2 has neither a name nor an email nor a login"),
             ("name,login\nAnna,a\nBert,A\n", "Anna and Bert have the same email, login or number"),
             ("name,extension\nAnna,Friday\n", "'Friday' is no date"),
         ):
@@ -154,8 +154,8 @@ class Told(Files):
             [
                 result("anna", 10),
                 result("bert", 4, "a sign"),
-                result("cleo", 0, "a sign"),
-                {**result("dora", 0), "absent": True},
+                {**result("cleo", 0, "a sign"), "flags": ["alike"]},
+                {**result("dora", 0), "absent": True, "flags": ["alike", "late"]},
             ]
         )
         for line in (
@@ -165,6 +165,7 @@ class Told(Files):
             "  met: small 1, large 1",
             "    2 x a sign",
             "nothing handed in: dora",
+            "  alike: cleo, dora",
         ):
             self.assertIn(f"{line}\n", page)
 
@@ -184,23 +185,26 @@ class Told(Files):
 
     def test_points_by_hand_take_the_place_of_the_judges(self):
         results = [result("anna", 10), result("bert", 4)]
-        by_hand.give(
+        more = by_hand.give(
             self.file("student;exercise;points;of;comment\nbert;04.2;9,5;;right by another way\nANNA;essay;3;5;\n"),
             results,
         )
+        self.assertEqual({"essay": 5}, more)
         found = {r["student"]: {v["number"]: (v["points"], v["of"]) for v in r["verdicts"]} for r in results}
         self.assertEqual(
             {"anna": {"04.2": (10, 10), "essay": (3, 5)}, "bert": {"04.2": (9.5, 10), "essay": (0, 5)}}, found
         )
         for row, said in (
-            ("bert,04.2,many,,", "row 2: 'many' are no points"),
-            ("hugo,04.2,1,,", "row 2: no submission is hugo's; there are anna, bert"),
-            ("bert,essay,1,,", "row 2: say for how many points essay is"),
-            ("bert,,1,,", "row 2: there is no exercise"),
+            ("bert,04.2,many,,", "line 5: 'many' are no points"),
+            ("hugo,04.2,1,,", "line 5: no submission is hugo's; there are anna, bert"),
+            ("bert,essay,1,,", "line 5: say for how many points essay is"),
+            ("bert,,1,,", "line 5: there is no exercise"),
+            ("bert,04.22,1,2,", "line 5: nobody has been graded in 04.22 here, only in 04.2"),
         ):
             with self.subTest(said), self.assertRaisesRegex(Mistaken, said):
                 by_hand.give(
-                    self.file(f"student,exercise,points,of,comment\n{row}\n"), [result("anna", 10), result("bert", 4)]
+                    self.file(f'student,exercise,points,of,comment\n\nbert,04.2,1,,"a\nb"\n{row}\n'),
+                    [result("anna", 10), result("bert", 4)],
                 )
 
     def test_answers_are_alike_if_only_names_spaces_and_comments_differ(self):

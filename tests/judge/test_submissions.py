@@ -169,6 +169,9 @@ class Students(HandedIn):
         self.put(f"bert/{NAME}", b"// write here")
         anna, bert = submissions.collect(self.folder, [NAME], stubs={NAME: "// write\nhere\n"})
         self.assertEqual((b"written", b"// write here"), (anna.answers[NAME], bert.answers[NAME]))
+        self.put(f"anna/{NAME}.txt", b"written otherwise")
+        again, _ = submissions.collect(self.folder, [NAME], stubs={NAME: "// write\nhere\n"})
+        self.assertEqual([[], [f"{NAME} is one of several that differ"]], [anna.flags, again.flags])
 
     def test_a_tar_counts_as_a_folder(self):
         packed = in_a_tar({f"./pack/answers/{NAME}": b"a", "pack/link": None, f"pack/old/{NAME}": b"b"})
