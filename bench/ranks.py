@@ -7,7 +7,7 @@ Ranks have one thread each and share 32 sentences of 24 words, cut into as many 
 ranks, four of them where there are four cores; the optimizer is Adam. PyTorch uses gloo, and the style `tuned` of pytorch_peer.py. One rank of two threads is also
 compared with the same step without ranks. All take turns, each time with processes of their own.
 The results are medians over steps, and then over rounds; they are written to build/bench/ranks.json.
-Python needs torch.
+Python needs torch. With --speedup only our ranks of one thread are timed (two minutes, to speedup.json).
 """
 
 from __future__ import annotations
@@ -104,9 +104,11 @@ def one_rank_of_pytorch() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rank", type=int, help=argparse.SUPPRESS)
-    if parser.parse_args().rank is not None:
+    parser.add_argument("--speedup", action="store_true", help="only time our ranks of one thread")
+    options = parser.parse_args()
+    if options.rank is not None:
         return one_rank_of_pytorch()
-    if not (PROGRAM.exists() and STEPS.exists()):
+    if not (PROGRAM.exists() and (options.speedup or STEPS.exists())):
         raise cli.Failure("the programs are missing; its first lines say how to build them")
     alone, four, two, torch, one, none = (
         "one rank of one thread",
@@ -125,16 +127,19 @@ def main() -> None:
     }
     if len(os.sched_getaffinity(0)) >= 4:
         systems[four] = lambda: ours(4, 1)
+    if options.speedup:
+        systems = {name: run for name, run in systems.items() if name in (alone, two, four)}
     ms = in_turns(systems, ROUNDS)
     for name, times in ms.items():
         print(f"{name:25} {statistics.median(times):8.1f} ms")
-    of_rounds = {
-        "PyTorch / ours": ratios(ms[torch], ms[two]),
-        "one rank of two threads / two ranks of one": ratios(ms[one], ms[two]),
-        "one rank / no ranks": ratios(ms[one], ms[none]),
-        "one rank of one thread / two ranks of one": ratios(ms[alone], ms[two]),
-        **({"one rank of one thread / four ranks of one": ratios(ms[alone], ms[four])} if four in ms else {}),
+    pairs = {
+        "PyTorch / ours": (torch, two),
+        "one rank of two threads / two ranks of one": (one, two),
+        "one rank / no ranks": (one, none),
+        "one rank of one thread / two ranks of one": (alone, two),
+        "one rank of one thread / four ranks of one": (alone, four),
     }
+    of_rounds = {name: ratios(ms[a], ms[b]) for name, (a, b) in pairs.items() if a in ms and b in ms}
     for name, values in of_rounds.items():
         print(f"{name:45} {statistics.median(values):.3f}, {min(values):.3f} to {max(values):.3f}")
     report = {
@@ -145,7 +150,7 @@ def main() -> None:
         "least": {name: min(values) for name, values in of_rounds.items()},
         "most": {name: max(values) for name, values in of_rounds.items()},
     }
-    out = ROOT / "build" / "bench" / "ranks.json"
+    out = ROOT / "build" / "bench" / f"{'speedup' if options.speedup else 'ranks'}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(report, indent=1) + "\n")
 

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from style import Axes, Data, Figure, FigureError, arrow, blackboard, box, figure, ink, muted, narrow, paper, say
+from style import Data, Figure, FigureError, arrow, blackboard, box, figure, ink, muted, narrow, paper, say
 
 
 @figure("roofline", width=7.2, height=4.4, narrow=(3.7, 5.2))
@@ -135,15 +135,15 @@ def ladder(data: Data, fig: Figure) -> None:
 # Drawings: threads and memory ---------------------------------------------------------------------
 
 
-@figure("threads", width=7.6, height=2.6, narrow=(3.7, 2.6))
+@figure("threads", width=7.6, height=2.4, narrow=(3.7, 2.4))
 def threads(data: Data, fig: Figure) -> None:
     """The grid of the first kernel, and its last warp."""
     axes, small = blackboard(fig), narrow()
     n, block, warp, marked = 1000, 256, 32, 775
     blocks, warps = -(-n // block), block // warp
-    each, low, high = (fig.get_size_inches()[0] - 0.1) / blocks, 1.3, 0.45
+    each, low, high = (fig.get_size_inches()[0] - 0.1) / blocks, 1.1, 0.45
     said = "" if small else "; a bar is a warp"
-    say(axes, 0.1, 2.49, f"the grid: {blocks} blocks of {block} threads{said}", ha="left")
+    say(axes, 0.1, 2.29, f"the grid: {blocks} blocks of {block} threads{said}", ha="left")
     for b in range(blocks):
         left, wide = 0.05 + each * b, each - 0.1
         box(axes, left + 0.05, low, wide, high, edge=ink())
@@ -156,7 +156,7 @@ def threads(data: Data, fig: Figure) -> None:
             x = left + 0.08 + 0.012 + (pitch - 0.024) * (marked % block + 0.5) / warp
             box(axes, x - 0.012, low + 0.05, 0.024, high - 0.1, "C1")
             axes.plot([x, x + 0.06], [low + high, low + high + 0.08], color="C1", linewidth=0.8)
-            said = str(marked) if small else f"thread {marked}"
+            said = str(marked) if small else f"thread {marked % block}: {b} · {block} + {marked % block} = {marked}"
             say(axes, x + 0.09, low + high + 0.11, said, ha="left", color="C1", fontsize=8)
         if b == 0:
             say(axes, left + each / 2, low - 0.12, f"warps 0 … {warps - 1}", fontsize=8, color=muted())
@@ -164,7 +164,7 @@ def threads(data: Data, fig: Figure) -> None:
         said = f"{block * b} … {block * (b + 1) - 1}"
         say(axes, left + each / 2, low + high + 0.3, said, color=muted(), fontsize=8)
     right = fig.get_size_inches()[0] - 0.1
-    cell, top = (right - 0.1) / warp, 0.82
+    cell, top = (right - 0.1) / warp, 0.6
     axes.plot([right - (each - 0.16) / warps, 0.1], [low, top], color=muted(), linewidth=0.8)
     axes.plot([right - 0.03, right], [low, top], color=muted(), linewidth=0.8)
     used = n % warp
@@ -174,7 +174,8 @@ def threads(data: Data, fig: Figure) -> None:
     which = "" if small else f" lanes, {n} … {block * blocks - 1},"
     said = f"{warp - used}{which} without an element"
     say(axes, right, top - 0.4, said, ha="right", color=muted())
-    say(axes, 0.1, 0.16, f"warp {warps - 1} of block {blocks - 1}, its lanes 0 … {warp - 1}", ha="left")
+    said = f"warp {warps - 1} of block {blocks - 1}, " + ("larger" if small else f"larger: lanes 0 … {warp - 1}")
+    say(axes, right - 0.15, top + 0.12, said, ha="right", fontsize=8)
 
 
 @figure("waves", width=7.6, height=2.35, narrow=(3.7, 2.35))
@@ -237,7 +238,7 @@ def queue(data: Data, fig: Figure) -> None:
     say(axes, left - 0.1, 0.2, "time", ha="right", color=muted())
 
 
-@figure("sectors", width=7.6, height=1.85, narrow=(3.7, 4.85))
+@figure("sectors", width=7.6, height=2.05, narrow=(3.7, 5.35))
 def sectors(data: Data, fig: Figure) -> None:
     """The first request of a warp that copies some elements per thread, and the second."""
     axes = blackboard(fig)
@@ -245,7 +246,7 @@ def sectors(data: Data, fig: Figure) -> None:
     cell = 3.5 / lanes if narrow() else 2.3 / lanes
     high, top = 0.12, fig.get_size_inches()[1] - 0.5
     for n, together in enumerate((1, 2, 8)):
-        left, first = (0.1, top - 1.52 * n) if narrow() else (0.13 + 2.52 * n, top)
+        left, first = (0.1, top - 1.66 * n) if narrow() else (0.13 + 2.52 * n, top)
         read = [together * lane for lane in range(lanes)]
         moved = sorted({element // of_sector for element in read})
         if len(moved) != data.value(f"copy_{together}_sectors"):
@@ -266,12 +267,46 @@ def sectors(data: Data, fig: Figure) -> None:
                 number(element + 1, "C1")
         said = "one per thread" if together == 1 else f"{together} together"
         say(axes, left, first + 0.34, f"{said}: {len(moved)} sectors", ha="left", fontsize=9)
+        used, whole = 4 * lanes, 4 * of_sector * len(moved)
+        say(axes, left, first - high * lines - 0.13, f"used at once: {used} of {whole:,} bytes", ha="left",
+            fontsize=8, color="C0")
         for lane in range(0, lanes // together, max(1, of_sector // together)):
             x = left + cell * (together * lane + 0.5)
             say(axes, x, first + 0.1, f"lane {lane}" if lane == 0 else str(lane), fontsize=7, color=muted(),
                 ha="left" if lane == 0 else "center")
-    said = "row: 128 bytes, 4 sectors" + ("" if narrow() else "; blue: first request; orange: second")
-    say(axes, 0.13, 0.15, said, ha="left", fontsize=8, color=muted())
+    x = 0.1
+    for color, alpha, text in (("C0", 1, "first request"), ("C0", 0.25, "moved, too"), ("C1", 1, "second")):
+        box(axes, x, 0.1, cell, high, color, alpha=alpha)
+        say(axes, x + cell + 0.05, 0.15, text, ha="left", fontsize=8)
+        x += 1.02
+    if not narrow():
+        say(axes, x + 0.2, 0.15, "a row: 128 bytes, 4 sectors", ha="left", fontsize=8, color=muted())
+
+
+@figure("memories", width=7.6, height=2.75, narrow=(3.7, 2.75))
+def memories(data: Data, fig: Figure) -> None:
+    """The memories of a device, how large and how fast they are, and who uses them for what."""
+    axes, small = blackboard(fig), narrow()
+    device, l2, shared = data.array("roofs_of_memory") / 1e12
+    right = fig.get_size_inches()[0] - (0.72 if small else 2.5)
+    size, wide = 7.5 if small else 8.5, (right - 0.4) / 2
+    for left, name in ((0.1, "core 0"), (0.4 + wide, "core 131")):
+        box(axes, left, 1.28, wide, 1.36, edge=ink())
+        say(axes, left + 0.08, 2.5, name, ha="left", fontsize=size)
+        for y, color, text in ((1.98, "C1", "registers, 256 KiB"), (1.38, "C3", "shared, 227 KiB")):
+            box(axes, left + 0.07, y, wide - 0.14, 0.34, color, alpha=0.3)
+            say(axes, left + wide / 2, y + 0.165, text, fontsize=size)
+    say(axes, 0.25 + wide, 1.9, "…", fontsize=12)
+    for y, color, text in ((0.66, "C2", "L2 cache, 60 MB"), (0.06, "C0", "device memory, 141 GB")):
+        box(axes, 0.1, y, right - 0.1, 0.34, color, alpha=0.3)
+        say(axes, (0.1 + right) / 2, y + 0.165, text, fontsize=size)
+    for y, x, speed in ((1.72, 0.3, shared), (1.0, right / 2 - 0.3, l2), (0.4, right / 2 - 0.3, device)):
+        arrow(axes, (x, y), (x, y + (0.26 if y > 1.5 else 0.38 if y > 0.9 else 0.26)), head="<|-|>")
+        say(axes, x + 0.1, y + 0.13, f"{speed:.3g} TB/s", ha="left", fontsize=size)
+    for y, who, what in ((2.15, "one thread", "what it computes with"), (1.55, "one block", "what its threads pass on"),
+                         (0.83, "all", "what was read a moment ago"), (0.23, "all", "tensors")):
+        said = f"{who}" if small else f"{who}: {what}"
+        say(axes, right + 0.1, y, said, ha="left", fontsize=size, color=muted() if small else ink())
 
 
 @figure("banks", width=7.6, height=2.85, narrow=(3.7, 5.75))
@@ -308,80 +343,3 @@ def banks(data: Data, fig: Figure) -> None:
         say(axes, left, top - high * rows - 0.1, below, ha="left", fontsize=8, color=color)
         right = left + cell * count
         say(axes, right, top - high * rows - 0.1, f"a row: {count} words", ha="right", fontsize=8, color=muted())
-
-
-# Drawings: attention -------------------------------------------------------------------------------
-
-
-@figure("fused_tiles", width=7.6, height=2.65, narrow=(3.7, 6.3))
-def fused_tiles(data: Data, fig: Figure) -> None:
-    """One query and four keys, in two tiles: what each tile does to largest score, sum, and weighted sum."""
-    axes, small = blackboard(fig), narrow()
-    scores, values = [1.0, 3.0, 2.0, 5.0], [2.0, 4.0, 6.0, 8.0]
-    m, total, weighted = -math.inf, 0.0, 0.0
-
-    unit, rows, columns, block = 0.2, 8, 4, 2  # the table of scores, which is never stored
-    x, y = (1.35, fig.get_size_inches()[1] - 2.15) if small else (0.45, 0.62)
-    wide, high = unit * columns, unit * rows
-    for k in range(rows + 1):
-        axes.plot([x, x + wide], [y + unit * k] * 2, color=muted(), linewidth=0.3)
-    for k in range(columns + 1):
-        axes.plot([x + unit * k] * 2, [y, y + high], color=muted(), linewidth=0.3)
-        if k < columns:
-            say(axes, x + unit * (k + 0.5), y + high + 0.1, str(k + 1), color=muted(), fontsize=8)
-    for which, color in ((0, "C0"), (1, "C1")):
-        box(axes, x + 2 * unit * which, y + high - unit * 2 * block, 2 * unit, 2 * unit, color, alpha=0.2)
-        box(axes, x + 2 * unit * which, y + high - unit * 3, 2 * unit, unit, color, alpha=0.6)
-    box(axes, x, y + high - unit * 2 * block, wide, 2 * unit, edge=ink())
-    if not small:
-        arrow(axes, (x + wide + 0.06, y + high - unit * 3), (x + wide + 0.28, y + high - unit * 3), ink())
-    say(axes, x + wide / 2, y + high + 0.28, "keys")
-    say(axes, x - 0.1, y + high / 2, "queries", rotation=90)
-    say(axes, x + wide / 2, y - 0.13, "framed: a block's", fontsize=8)
-    say(axes, x + wide / 2, y - 0.28, "strong: the query shown", fontsize=8)
-    if not small:
-        say(axes, 1.8, 0.66, "from device memory: q, once; k and v, tile by tile", ha="left", fontsize=8)
-        say(axes, 1.8, 0.48, "in registers and shared memory: scores and exponentials, m, l, a", ha="left", fontsize=8)
-        say(axes, 1.8, 0.3, "to device memory, at the end: y, m, l", ha="left", fontsize=8)
-    else:
-        say(axes, 0.15, 0.46, "from device memory: q, once; k and v, by tiles", ha="left", fontsize=8)
-        say(axes, 0.15, 0.28, "in registers and shared memory: the rest", ha="left", fontsize=8)
-        say(axes, 0.15, 0.1, "to device memory, at the end: y, m, l", ha="left", fontsize=8)
-
-    def state(x: float, y: float, last: bool) -> None:
-        for n, row in enumerate((f"m = {m:.0f}", f"l = {total:.4f}", f"a = {weighted:.4f}")):
-            say(axes, x, y - 0.19 * n, row, ha="left")
-        if last:
-            said = f"y = a / l\n   = {weighted / total:.4f}"
-            say(axes, x, y - 0.64, said, ha="left", va="top", color="C1", linespacing=1.3)
-
-    def tile(x: float, y: float, which: int, factor: float) -> None:
-        color, wide = f"C{which}", 1.75
-        box(axes, x, y - 1.12, wide, 1.3, color, alpha=0.15)
-        box(axes, x, y - 1.12, wide, 1.3, edge=color)
-        keys = range(2 * which, 2 * which + 2)
-        lines = [("s", [f"{scores[j]:.0f}" for j in keys]), ("v", [f"{values[j]:.0f}" for j in keys]),
-                 ("e$^{s-m'}$", [f"{math.exp(scores[j] - m):.4f}" for j in keys])]
-        for n, (name, row) in enumerate([("key", [str(j + 1) for j in keys]), *lines]):
-            for place, text in zip((0.12, 0.82, 1.4), (name, *row), strict=True):
-                look = {"ha": "left" if place < 0.5 else "center", "color": ink() if n else muted()}
-                say(axes, x + place, y - 0.22 * n, text, **look)
-        say(axes, x + 0.12, y - 0.95, f"old sums times {factor:.4g}", ha="left", fontsize=8)
-
-    across, height = [1.8, 4.65], [3.6, 1.9]
-    for which in (0, 1):
-        before = m
-        keys = range(2 * which, 2 * which + 2)
-        m = max(m, *(scores[j] for j in keys))
-        factor = math.exp(before - m)
-        total = factor * total + sum(math.exp(scores[j] - m) for j in keys)
-        weighted = factor * weighted + sum(math.exp(scores[j] - m) * values[j] for j in keys)
-        place = (0.15, height[which]) if small else (across[which], 2.05)
-        tile(*place, which, factor)
-        at = (2.35, height[which] - 0.25) if small else (across[which] + 2.0, 1.85)
-        arrow(axes, (place[0] + 1.75, at[1] - 0.19), (at[0] - 0.06, at[1] - 0.19), ink())
-        state(*at, which == 1)
-        if small and which == 0:
-            arrow(axes, (2.6, at[1] - 0.55), (1.95, height[1] + 0.1), ink())
-    if not small:
-        arrow(axes, (across[0] + 2.72, 1.66), (across[1] - 0.03, 1.66), ink())

@@ -27,13 +27,13 @@ class Product:
         (x, y), cell = self.corner[name], self.cell
         box(self.axes, x + cell * column, y - cell * (row + rows), cell * columns, cell * rows, color, alpha=alpha)
 
-    def mark(self, name: str, rows: Iterable[int], columns: Iterable[int], color: str, line: float = 0.0) -> None:
-        """Single numbers, with lines between them."""
+    def mark(self, name: str, rows: Iterable[int], columns: Iterable[int], color: str, more: float = 0.0) -> None:
+        """Single numbers, larger by so many cells on each side."""
         (x, y), cell = self.corner[name], self.cell
         for row in rows:
             for column in columns:
-                at = x + cell * column, y - cell * (row + 1)
-                box(self.axes, *at, cell, cell, color, edge=paper() if line else "none", linewidth=line)
+                at, size = (x + cell * (column - more), y - cell * (row + 1 + more)), cell * (1 + 2 * more)
+                box(self.axes, *at, size, size, color)
 
     def along_k(self, apart: float = 0.06) -> None:
         """Arrows above `a` and to the right of `b`."""
@@ -79,49 +79,62 @@ def rungs_1_2(data: Data, fig: Figure) -> None:
         for name, row, column in sectors:
             (x, y), cell = product.corner[name], product.cell
             box(axes, x + cell * column, y - cell * (row + 1), 8 * cell, cell, edge=ink(), linewidth=0.4)
-        said = f"{down} + {len(sectors) - down} = {len(sectors)}"
+        counts = {"a": down, "b": len(sectors) - down}
         say(axes, left, 2 * inch + (0.6 if narrow() else 0.53), title, ha="left", fontsize=9.5)
-        say(axes, left, 2 * inch + 0.36, said + " sectors" * (not narrow()), ha="left", color="C0")
+        say(axes, left, 2 * inch + 0.36, f"{sum(counts.values())} sectors", ha="left", color="C0")
         product.along_k()
-        for name in "abc":
-            product.name(name, name)
+        for name, count in counts.items():
+            product.name(name, f"{name}: {count}", color="C0")
+        product.name("c", f"c: {down * across} results", color="C1")
 
 
-TILES = {  # of a rung: side of a block's results, where a thread's results are, and how far its neighbor's are
-    "rung_4": ("Rung 4: eight results", 64, [2 + 8 * i for i in range(8)], [21], 1),
-    "rung_5": ("Rung 5: eight by eight", 128, [5 + 16 * i for i in range(8)], [9 + 16 * j for j in range(8)], 1),
+TILES = {  # of a rung: side of a block's results, where a thread's are, how far its neighbor's are, and a thin grid
+    "rung_4": ("Rung 4: eight results", 64, [2 + 8 * i for i in range(8)], [21], 1, (8, 64)),
+    "rung_5": ("Rung 5: eight by eight", 128, [*range(5, 128, 16)], [*range(9, 128, 16)], 1, (16, 16)),
     "rung_6": ("Rung 6: groups of four", 128, [64 * h + 20 + i for h in range(2) for i in range(4)],
-               [64 * h + 36 + j for h in range(2) for j in range(4)], 4),
+               [64 * h + 36 + j for h in range(2) for j in range(4)], 4, (64, 64)),
 }
 
 
 def tiles(axes: Axes, rung: str, left: float, inch: float, said: str) -> None:
     """The tiles of a block, and what one of its threads and the thread's neighbor read and compute."""
-    title, side, rows, columns, apart = TILES[rung]
-    p, line = [3], 0.3 if rung == "rung_6" else 0.0
+    title, side, rows, columns, apart, (high, wide) = TILES[rung]
+    p, more = [3], 1.0 if rung == "rung_5" else 0.0
     product = Product(axes, left, 0.45, side, 8, inch)
     for name in "ab":
         product.fill(name, 0, 0, *product.shape[name], "C2", 0.25)
+    (x, y), cell = product.corner["c"], product.cell
+    for n in range(1, side // high):
+        axes.plot([x, x + inch], [y - cell * high * n] * 2, color=muted(), linewidth=0.4)
+    for n in range(1, side // wide):
+        axes.plot([x + cell * wide * n] * 2, [y, y - inch], color=muted(), linewidth=0.4)
     for further, of_a, of_b, of_c in ((apart, "C0", "C4", "C4"), (0, "C0", "C0", "C1")):
         if further and rung == "rung_5":  # the neighbor is seen only in the enlarged part
             continue
         there = [column + further for column in columns]
-        product.mark("a", rows, p, of_a, line)
-        product.mark("b", p, there, of_b, line)
-        product.mark("c", rows, there, of_c, line)
+        product.mark("a", rows, p, of_a, more)
+        product.mark("b", p, there, of_b, more)
+        product.mark("c", rows, there, of_c, more)
     for name in "ab":
         product.name(name, name)
     product.name("c", f"{side} x {side} results")
-    if not narrow() and rung != "rung_4":  # some results, larger
-        row, down, cell = ("1" + 15 * "4" + "14", 1, 0.05) if rung == "rung_5" else ("11114444", 4, 0.085)
-        (x, y), low = product.corner["c"], product.cell * (rows[0] + 0.5)
-        x, y = x + inch + 0.14, y - low - cell * down / 2
-        for n, color in enumerate(row * down):
-            at = x + cell * (n % len(row)), y + cell * (n // len(row))
-            box(axes, *at, cell, cell, f"C{color}", edge=paper(), linewidth=0.6)
-        said_of_them = ("16 threads", "in a row") if rung == "rung_5" else ("16 results, and", "a neighbor's")
-        for n, text in enumerate(said_of_them):
-            say(axes, x, y - 0.13 - 0.16 * n, text, ha="left", fontsize=8)
+    if not narrow() and rung == "rung_5":  # a square of the grid, larger
+        u, v, size = x + inch + 0.2, y - 0.06, 0.05
+        for n in range(256):
+            color, alpha = ("C1", 1.0) if n == 16 * rows[0] + columns[0] else ("C4", 0.35)
+            at = u + size * (n % 16), v - size * (n // 16 + 1)
+            box(axes, *at, size, size, color, alpha=alpha, edge=paper(), linewidth=0.5)
+        for n, end in ((0, v), (1, v - 16 * size)):
+            axes.plot([x + inch, u], [y - cell * high * n, end], color=muted(), linewidth=0.6)
+        for n, text in enumerate(("each square: a", "result for each of", "256 threads")):
+            say(axes, u, v - 16 * size - 0.13 - 0.16 * n, text, ha="left", fontsize=8)
+    if not narrow() and rung == "rung_6":
+        u, size = x + inch + 0.14, 0.085
+        v = y - cell * (rows[0] + 0.5) - size / 2
+        for n, color in enumerate("11114444" * 4):
+            box(axes, u + size * (n % 8), v + size * (n // 8), size, size, f"C{color}", edge=paper(), linewidth=0.6)
+        for n, text in enumerate(("16 results, and", "a neighbor's")):
+            say(axes, u, v - 0.13 - 0.16 * n, text, ha="left", fontsize=8)
     say(axes, left - 0.3, product.corner["b"][1] + 0.15, title, ha="left", fontsize=9.5)
     say(axes, product.corner["c"][0] + inch / 2, 0.13, said, color="C0", fontsize=8)
 
@@ -167,6 +180,12 @@ def rung_3(data: Data, fig: Figure) -> None:
     near.mark("a", [mine], [p], "C0")
     near.mark("b", [p], [other], "C0")
     near.mark("c", [mine], [other], "C1")
+    if not narrow():
+        for name, row, column in (("a", row, step), ("b", step, column)):
+            (x, y), (u, v) = far.corner[name], near.corner[name]
+            for down in (0, 1):
+                axes.plot([x + cell * (column + 1), u], [y - cell * (row + down), v - inch * down], color="C2",
+                          linewidth=0.7, alpha=0.6, zorder=0)
     (x, y), (u, v) = near.corner["a"], near.corner["b"]
     say(axes, x - 0.1, v + 0.1, "two tiles, larger", ha="left", fontsize=9.5)
     say(axes, x, v - 0.4, "a thread, for each p:", ha="left", fontsize=8)
@@ -335,6 +354,9 @@ def rung_8(data: Data, fig: Figure) -> None:
     path = [corner, (0.6, corner[1]), (0.6, 4.0)] if narrow() else [up, (up[0], 3.6), (right - 0.5, 3.6)]
     axes.plot(*zip(*path, strict=True), color="C1", linewidth=1)
     arrow(axes, path[-1], (right, middle), "C1")
+    words = "Right: one product. In each cell the lane|that holds the number; marked: lane 6,|with g = 1 and q = 2."
+    for n, text in enumerate(() if narrow() else words.split("|")):
+        say(axes, left, bottom - 0.62 - 0.17 * n, text, ha="left", fontsize=8, color=muted())
     say(axes, x - 0.2, middle - 8 * cell, "a", ha="right")
     say(axes, right - 0.08, top - 4 * cell, "b", ha="right")
     say(axes, right + 8 * cell + 0.16, middle - 8 * cell, "sums", ha="left", rotation=90 * narrow())

@@ -41,11 +41,47 @@ def vocabulary(data: Data, fig: Figure) -> None:
 def bootstrap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     sentences = data.value("interval_sentences", run="score")
-    for name, label, bins in (("samples_200", "200 sentences", 40), ("samples_all", f"{sentences:,.0f} sentences", 20)):
-        axes.hist(data.array(name, run="score"), bins=bins, histtype="stepfilled", alpha=0.6, label=label)
+    for name, label, bins, y in (("samples_200", "200", 40, 128), ("samples_all", f"{sentences:,.0f}", 20, 138)):
+        samples = data.array(name, run="score")
+        low, high = np.percentile(samples, (2.5, 97.5))
+        drawn = axes.hist(samples, bins=bins, histtype="stepfilled", alpha=0.6,
+                          label=f"{label} sentences; the middle 95 %: {low:.1f} to {high:.1f}")[2]
+        axes.plot((low, high), (y, y), "|-", color=drawn[0].get_facecolor()[:3], markersize=9, markeredgewidth=1.6)
     axes.set_xlabel("BLEU of a sample")
     axes.set_ylabel("samples of 1,000")
-    axes.legend()
+    fig.legend(loc="outside upper center")
+
+
+@figure("matches", width=6.4, height=2.2, narrow=(3.7, 2.2))
+def matches(data: Data, fig: Figure) -> None:
+    """All runs of one to four words of the second hypothesis, and whether the reference has them."""
+    axes, small = blackboard(fig), narrow()
+    lines = data.printed("By hand", run="score")
+    reference, words = lines[0].split()[1:], lines[3].split()[6:]
+    shares = lines[3].split()[:4]
+    left = 0.42 if small else 0.95
+    cell = 2.8 / len(words) if small else 0.56
+    size = 6.5 if small else 9
+    for i, word in enumerate(words):
+        box(axes, left + cell * (i + 0.5), 1.83, cell - 0.05, 0.28, word, "C6", size)
+    gap = next(i for i, (said, wanted) in enumerate(zip(words, reference, strict=False)) if said != wanted)
+    x, y = left + cell * gap, 1.55
+    axes.plot((x, x), (0.08, 2.0), color=muted(), linewidth=1, linestyle=(0, (1, 2)))
+    axes.text(x, 2.09, reference[gap], ha="center", va="center", fontsize=9, color=ink(), style="italic")
+    for n, share in zip((1, 2, 3, 4), shares, strict=True):
+        middle = y - 0.055 * (n - 1)
+        axes.text(left - 0.1, middle, f"{n}" if small else f"{n} word{'s' * (n > 1)}", ha="right", va="center",
+                  fontsize=9, color=ink())
+        axes.text(left + cell * len(words) + 0.1, middle, share, ha="left", va="center", fontsize=9, color=ink())
+        said = [words[i : i + n] for i in range(len(words) - n + 1)]
+        wanted = [reference[i : i + n] for i in range(len(reference) - n + 1)]
+        assert share == f"{sum(run in wanted for run in said)}/{len(said)}"
+        for i, run in enumerate(said):
+            there = run in wanted
+            at = y - 0.11 * (i % n)
+            axes.plot((left + cell * i + 0.06, left + cell * (i + n) - 0.06), (at, at), color="C2" if there else "C1",
+                      linewidth=3.5, linestyle="-" if there else (0, (1.2, 0.6)), solid_capstyle="butt")
+        y -= 0.11 * n + 0.14
 
 
 @figure("curves", width=7.6, height=3.3, narrow=(3.7, 6.0))
@@ -133,6 +169,27 @@ def merges(data: Data, fig: Figure) -> None:
         left += len(text) * cell + gap
 
 
+@figure("means", width=6.4, height=1.5, narrow=(3.7, 1.5))
+def means(data: Data, fig: Figure) -> None:
+    """The losses of two batches' words, as wide as they weigh: in the mean over words, and in the mean of two means."""
+    axes, small = blackboard(fig), narrow()
+    left, losses = 0.1 if small else 1.45, ([1] * 2, [3] * 8)
+    whole = fig.get_size_inches()[0] - left - 0.55
+    for row, (name, mean) in enumerate((("mean over words", False), ("mean of means", True))):
+        x, y, total = left, 1.0 - 0.62 * row, 0.0
+        at, side = ((left, y + 0.38), "left") if small else ((left - 0.1, y + 0.13), "right")
+        axes.text(*at, name, ha=side, va="center", fontsize=9, color=ink())
+        for batch, color in zip(losses, ("C1", "C0"), strict=True):
+            weight = 1 / (2 * len(batch)) if mean else 1 / sum(map(len, losses))
+            for loss in batch:
+                axes.add_patch(Rectangle((x, y), whole * weight - 0.025, 0.27, facecolor=color, alpha=0.3))
+                axes.text(x + whole * weight / 2, y + 0.125, f"{loss}", ha="center", va="center", fontsize=9)
+                x, total = x + whole * weight, total + weight * loss
+        axes.text(left + whole + 0.08, y + 0.125, f"{total:g}", va="center", fontsize=10, color=ink())
+    for x, text, color in ((left, "batch of 2", "C1"), (left + whole / 2, "batch of 8", "C0")):
+        axes.text(x, 0.17, text, va="center", fontsize=8.5, color=color)
+
+
 @figure("beam", width=6.4, height=2.95, narrow=(3.7, 2.9))
 def beam(data: Data, fig: Figure) -> None:
     """All beginnings of two rounds with their ranks: the beam of 2 is framed, and greedy decoding follows a."""
@@ -193,6 +250,7 @@ def parents(data: Data, fig: Figure) -> None:
     left, right = (0.95, 2.75) if narrow() else (1.5, 3.7)
     for x, title in ((left, "in round 2"), (right, "for round 3")):
         axes.text(x, 1.38, title, ha="center", va="center", fontsize=8.5, color=muted())
+    axes.text(left + 0.5, 0.38, "lost", va="center", fontsize=8.5, color=muted())
     for row, (before, after, parent) in enumerate((("a", "a a", 0), ("b", "a b", 0))):
         y = 1.0 - 0.62 * row
         for x, text, color in ((left, before, ("C0", "C2")[row]), (right, after, ("C0", "C2")[parent])):
@@ -206,7 +264,7 @@ def component(data: Data, fig: Figure) -> None:
     """Four pairs, each a line between its two sentences: three hang together, although two of them share none."""
     axes = blackboard(fig)
     small = narrow()
-    left, right = (0.62, 2.6) if small else (1.2, 3.9)
+    left, right = (0.55, 2.05) if small else (0.7, 3.0)
     pairs = ((0, 0, "C0", "1"), (1, 0, "C0", "2"), (1, 1, "C0", "3"), (2, 2, "C2", "4"))
     heights = (1.5, 0.95, 0.28)
     for source, target, color, name in pairs:
@@ -218,3 +276,44 @@ def component(data: Data, fig: Figure) -> None:
         color = "C0" if y > 0.5 else "C2"
         box(axes, left, y, 0.9, 0.34, source, color, 10)
         box(axes, right, y, 1.0, 0.34, target, color, 10)
+    for low, high, text, color in ((0.8, 1.65, "one\ncomponent", "C0"), (0.13, 0.43, "another", "C2")):
+        axes.plot(np.add(right, (0.58, 0.64, 0.64, 0.58)), (low, low, high, high), color=color, linewidth=1.1)
+        axes.text(right + 0.72, (low + high) / 2, text, va="center", fontsize=9, color=color, linespacing=1.25)
+
+
+@figure("one_table", width=6.4, height=2.2, narrow=(3.7, 2.2))
+def one_table(data: Data, fig: Figure) -> None:
+    """The page's example: rows of one table as words of the source and the target, and all of them as the last map."""
+    axes, small = blackboard(fig), narrow()
+    table, right = np.array([[0, 0], [1, 0], [0, 1]]), np.array([0, 1, 0])
+    row = table[1] + table[2]
+    logits = table @ row
+    dz = np.exp(logits) / np.exp(logits).sum() - right
+    columns, size = ((0.95, 2.1, 3.2), 8) if small else ((1.85, 3.75, 5.5), 9)
+    heights = (1.62, 1.02, 0.42)
+
+    def below(x: float, y: float, text: str, color: str) -> None:
+        axes.text(x, y - 0.23, text, ha="center", va="center", fontsize=size - 1, color=color)
+
+    for x, text in zip(columns, ("the table", "the row", "logits"), strict=True):
+        axes.text(x, 2.05, text, ha="center", va="center", fontsize=size, color=muted())
+    box(axes, columns[1], heights[1], 0.72, 0.27, f"({row[0]}, {row[1]})", size=size)
+    below(columns[1], heights[1], f"({(dz @ table)[0]:.3f}, {(dz @ table)[1]:.3f})".replace("-", "−"), "C1")
+    for j, y in enumerate(heights):
+        text, color = f"$E_{j}$ = ({table[j, 0]}, {table[j, 1]})", ("C6", "C0", "C2")[j]
+        box(axes, columns[0], y, 0.8, 0.27, text, color, size - 1)
+        box(axes, columns[2], y, 0.66, 0.27, f"$z_{j}$ = {logits[j]}", "C1", size)
+        below(columns[2], y, f"{dz[j]:.3f}".replace("-", "−"), "C1")
+        arrow(axes, (columns[1] + 0.38, heights[1]), (columns[2] - 0.35, y), "C1")
+        if j:
+            arrow(axes, (columns[0] + 0.42, y), (columns[1] - 0.38, heights[1]), color, 1.4)
+        share = f"$dz_{j}\\,x$" + " $+\\ dx$" * (j > 0)
+        if small:
+            below(columns[0], y, share, ink())
+        else:
+            axes.text(columns[0] - 0.5, y, share, ha="right", va="center", fontsize=size, color=ink())
+    if not small:
+        for x, y, name, color in ((2.78, 1.16, "source", "C0"), (3.02, 0.6, "target", "C2"),
+                                  (4.4, 1.5, "last map", "C1")):
+            axes.text(x, y, name, ha="center", va="center", fontsize=size - 0.5, color=color)
+        axes.text(columns[0] - 0.5, 2.05, "gradient", ha="right", va="center", fontsize=size, color=muted())

@@ -1,10 +1,10 @@
 """Figures of chapter 14."""
 
 import numpy as np
-from blackboard import box
+from blackboard import box as rounded
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path
-from style import Data, Figure, arrow, blackboard, figure, ink, muted, narrow
+from style import Data, Figure, arrow, blackboard, box, figure, ink, muted, narrow, say
 
 
 @figure("sent", width=5.6, height=3.0, narrow=(3.7, 3.0))
@@ -56,7 +56,7 @@ def overlap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     trips = data.array("overlapped", run="overlap")
     buckets = np.arange(len(trips))
-    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2)
+    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2, label="is on its way")
     for when, line, label in ((0, "-", "leaves"), (1, "--", "is seen to have arrived")):
         axes.plot(trips[:, when], buckets, line, color="C0", label=label)
     ends = data.value("overlapped_ms", run="overlap")
@@ -74,6 +74,27 @@ def overlap(data: Data, fig: Figure) -> None:
 
 
 # On the blackboard -----------------------------------------------------------------------------------
+
+
+@figure("shared", width=7.6, height=1.95, narrow=(3.7, 1.95))
+def shared(data: Data, fig: Figure) -> None:
+    """A step of ten seconds, of which one is not divided, on one, two and ten ranks."""
+    axes = blackboard(fig)
+    width, top = fig.get_size_inches()
+    whole, alone, high = 10, 1, 0.36
+    left = 0.72
+    second = (width - left - 0.5) / whole
+    for row, ranks in enumerate((1, 2, 10)):
+        y, each = top - 0.12 - 0.5 * row, (whole - alone) / ranks
+        say(axes, left - 0.08, y - high / 2, f"{ranks} rank{'s' * (ranks > 1)}", ha="right", fontsize=9)
+        box(axes, left, y - high, second * alone - 0.015, high, "C6", alpha=0.5)
+        for rank in range(ranks):
+            box(axes, left + second * alone, y - high * (rank + 1) / ranks, second * each, high / ranks - 0.012, "C0",
+                alpha=0.4)
+        say(axes, left + second * (alone + each) + 0.07, y - high / 2, f"{alone + each:g} s", ha="left", fontsize=9.5)
+    axes.plot((left + second * alone,) * 2, (0.36, top - 0.05), color=ink(), linewidth=1, linestyle=(0, (4, 2)))
+    say(axes, left, 0.22, f"{alone} s is not divided: the limit of any number of ranks", ha="left", fontsize=8)
+    axes.plot((left, left + second * alone), (0.36, 0.36), color="C6", linewidth=2)
 
 
 @figure("ring", width=7.6, height=5.15, narrow=(3.7, 10.2))
@@ -99,8 +120,8 @@ def ring(data: Data, fig: Figure) -> None:
             whole = [parts[0] == sums[0], parts[1] == sums[1], row[2] == sums[2]]
             leaving = (rank - when) % 3 if when < 4 else -1
             for i, part in enumerate(parts):
-                box(axes, x, y + 0.22 * (1 - i), 0.62, 0.21, part,
-                    "C2" if whole[i] else "C1" if i == leaving else None, 8)
+                rounded(axes, x, y + 0.22 * (1 - i), 0.62, 0.21, part,
+                        "C2" if whole[i] else "C1" if i == leaving else None, 8)
             axes.text(x, y - 0.44 if rank else y + 0.44, f"rank {rank}", ha="center", va="center", fontsize=8.5,
                       color=ink())
             if leaving < 0:
@@ -119,25 +140,28 @@ def ring(data: Data, fig: Figure) -> None:
             axes.text(at[0], at[1] + 0.11, parts[leaving], ha=side, va="center", fontsize=8.5, color=color)
 
 
-@figure("stages", width=7.6, height=1.85, narrow=(3.7, 3.4))
+@figure("stages", width=7.6, height=2.1, narrow=(3.7, 3.9))
 def stages(data: Data, fig: Figure) -> None:
     """What rank 2 of 8 keeps: all, or a slice of Adam's means, of gradients, too, and of weights, too."""
     axes = blackboard(fig)
     small = narrow()
     top = axes.get_ylim()[1]
     for stage, name in enumerate(("all of it", "stage 1", "stage 2", "stage 3")):
-        left, high = (0.9 + 1.42 * (stage % 2), top - 1.7 * (stage // 2)) if small else (0.95 + 1.68 * stage, top)
-        axes.text(left + 0.64, high - 0.17, name, ha="center", va="center", fontsize=9.5, color=ink())
-        low = high - 0.36
+        left, high = (1.0 + 1.36 * (stage % 2), top - 1.95 * (stage // 2)) if small else (1.15 + 1.64 * stage, top)
+        say(axes, left + 0.64, high - 0.17, name, fontsize=9.5)
+        low, total = high - 0.36, 0.0
         for i, (what, color) in enumerate((("weights", "C0"), ("gradient", "C1"), ("$m, v$", "C2"))):
-            tall = (0.3, 0.3, 0.6)[i]
-            low -= tall
-            if left < 1:
-                axes.text(left - 0.06, low + tall / 2, what, ha="right", va="center", fontsize=8.5, color=color)
+            size = (4, 4, 8)[i]
+            low -= 0.075 * size
+            if left < 1.2:
+                say(axes, left - 0.06, low + 0.0375 * size, f"{what}, {size} $P$", ha="right", color=color)
+            sliced = stage >= 3 - i
+            total += size / 8 if sliced else size
             for part in range(8):
-                kept = part == 2 or stage < 3 - i
-                axes.add_patch(Rectangle((left + 0.16 * part, low), 0.15, tall - 0.03, linewidth=0.8, edgecolor=color,
-                                         facecolor=color if kept else "none", alpha=0.6 if kept else 0.35))
+                kept = part == 2 or not sliced
+                box(axes, left + 0.16 * part, low, 0.15, 0.075 * size - 0.03, color if kept else "none", edge=color,
+                    linewidth=0.8, alpha=0.6 if kept else 0.35)
+        say(axes, left + 0.64, low - 0.17, f"{total:g} $P$ bytes", fontsize=9)
 
 
 @figure("cut", width=7.6, height=3.1, narrow=(3.7, 6.95))
@@ -159,7 +183,7 @@ def cut(data: Data, fig: Figure) -> None:
     def values(stop: int, lane: int, forward: np.ndarray, backward: np.ndarray) -> None:
         for value, up, color in ((forward, 0.135, "C0"), (backward, -0.135, "C1")):
             a, b = at(stop, lane)
-            box(axes, a, b + up, 0.66, 0.25, f"({value[0]}, {value[1]})", color, 9)
+            rounded(axes, a, b + up, 0.66, 0.25, f"({value[0]}, {value[1]})", color, 9)
 
     def matrix(stop: int, lane: int, numbers: np.ndarray, name: str) -> None:
         a, b = at(stop, lane)
@@ -232,7 +256,7 @@ def lanes(data: Data, fig: Figure) -> None:
         name = f"{buckets} bucket{'s' * (buckets > 1)}"
         if messages > backward:
             name += f",{' ' if small else chr(10)}{messages} s of messages"
-        axes.text(0.05, y - (-0.2 if small else high / 2), name, va="center", fontsize=9, linespacing=1.25)
+        axes.text(0.05, y - (-0.22 if small else high / 2), name, va="center", fontsize=9, linespacing=1.25)
         free = 0.0
         for bucket in range(buckets):
             ready = backward * (bucket + 1) / buckets
@@ -251,6 +275,29 @@ def lanes(data: Data, fig: Figure) -> None:
         axes.text(left + second * free + 0.06, y - high / 2, f"{free:g} s", va="center", fontsize=9.5)
 
 
+@figure("pipeline", width=7.6, height=1.6, narrow=(3.7, 1.6))
+def pipeline(data: Data, fig: Figure) -> None:
+    """A batch in eight parts goes through four ranks, each of which has a fourth of the layers."""
+    axes = blackboard(fig)
+    ranks, parts, left = 4, 8, 0.68
+    wide = (fig.get_size_inches()[0] - left - 0.1) / (parts + ranks - 1)
+    for rank in range(ranks):
+        y = 1.27 - 0.29 * rank
+        say(axes, left - 0.08, y + 0.12, f"rank {rank}", ha="right", fontsize=9)
+        for time in range(parts + ranks - 1):
+            part, at = time - rank, (left + wide * time + 0.01, y, wide - 0.02, 0.25)
+            if 0 <= part < parts:
+                box(axes, *at, "C0", alpha=0.2 + 0.06 * part)
+                say(axes, left + wide * (time + 0.5), y + 0.12, str(part + 1))
+            else:
+                box(axes, *at, edge=muted(), linestyle=":")
+    arrow(axes, (left, 0.28), (left + wide * (parts + ranks - 1), 0.28), muted())
+    for time in (0, parts, parts + ranks - 1):
+        side = "right" if time > parts else "center"
+        say(axes, left + wide * time, 0.14, str(time), fontsize=8, color=muted(), ha=side)
+    say(axes, left - 0.08, 0.28, "time", ha="right", color=muted())
+
+
 @figure("tree", width=7.6, height=3.7, narrow=(3.7, 7.2))
 def tree(data: Data, fig: Figure) -> None:
     """The same tree over eight shards on one to four ranks: an addition has the color of the rank that makes it."""
@@ -265,7 +312,7 @@ def tree(data: Data, fig: Figure) -> None:
         owners = [next(r for r in range(ranks) if i < 8 * (r + 1) // ranks) for i in range(8)]
         tops = [(left + cell * (i + 0.5), low + 0.44, {owner}) for i, owner in enumerate(owners)]
         for i, (x, y, by) in enumerate(tops):
-            box(axes, x, y, 0.32, 0.26, f"$g_{i}$", f"C{min(by)}", 9)
+            rounded(axes, x, y, 0.32, 0.26, f"$g_{i}$", f"C{min(by)}", 9)
         for rank in range(ranks):
             its = [x for x, _, by in tops if by == {rank}]
             axes.text(sum(its) / len(its), low + 0.2, f"rank {rank}", ha="center", va="center", fontsize=8.5,
@@ -278,7 +325,7 @@ def tree(data: Data, fig: Figure) -> None:
                     sent = len(by) > 1 and len(of) == 1
                     axes.plot((a, x), (b + 0.13, y - 0.11), color=f"C{min(of)}" if len(of) == 1 else muted(),
                               linewidth=1.1, linestyle=(0, (3, 1.5)) if sent else "-", zorder=1)
-                box(axes, x, y, 0.24, 0.22, "+", color, 9)
+                rounded(axes, x, y, 0.24, 0.22, "+", color, 9)
             tops = joined
 
 
@@ -307,12 +354,12 @@ def step(data: Data, fig: Figure) -> None:
     half = {stop: 0.14 if small else size / 2 + 0.02 for stop, size in wide.items()}
     for rank in range(2):
         x, y = at(0, rank)
-        box(axes, x, y, 1.24, 0.44, f"shards {2 * rank} and {2 * rank + 1},\nall weights", None, 8)
+        rounded(axes, x, y, 1.24, 0.44, f"shards {2 * rank} and {2 * rank + 1},\nall weights", None, 8)
         axes.text(x, y + 0.36, f"rank {rank}", ha="center", va="center", fontsize=9.5)
         for part, color in enumerate(colors):
             for stop in (1, 2, 3, 4, 5) if part == rank else (1, 5):
                 text = texts[stop] or f"$g_{2 * rank} + g_{2 * rank + 1}$"
-                box(axes, *at(stop, rank, part), wide[stop], 0.24, text, color, 8.5)
+                rounded(axes, *at(stop, rank, part), wide[stop], 0.24, text, color, 8.5)
             link(at(1, rank, part), at(2, part, part), (half[1], half[2]), color)
             link(at(4, part, part), at(5, rank, part), (half[4], half[5]), color)
         link((x, y), at(1, rank), (0.24 if small else 0.64, 0.16 if small else 0.38), muted())

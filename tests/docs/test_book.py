@@ -106,6 +106,8 @@ class Rendered(Case):
         self.assertIn(f'<span class="value" title="{title}test/greedy">40.05</span>', self.page)
         self.assertIn(f'<span class="value" title="{title}date">2026-01-02</span>', self.page)
         self.assertIn(f'<span class="value" title="{title}steps/second/ms">9.5</span>', self.page)
+        self.assertIn(f'run reached <span class="value" title="{title}test/greedy">40.0</span>', self.page)
+        self.assertNotIn("The longest run", self.page)
 
     def test_lists_hold_all_of_a_kind_with_links(self) -> None:
         lists = (self.good.html / "lists.html").read_text(encoding="utf-8")

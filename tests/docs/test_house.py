@@ -54,8 +54,8 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (122_520, r".*"),
-    "Python": (28_790, r".*\.py"),
+    "everything": (122_895, r".*"),
+    "Python": (29_060, r".*\.py"),
     "lib": (8_100, rf"lib/.*{CODE}"),
     "lib's root": (1_790, rf"lib/[^/]*{CODE}"),
     "the chapters' code without exercises": (23_190, rf"chapters/(?!.*/exercises/).*{CODE}"),

@@ -18,6 +18,7 @@ What takes too long to be measured in every build is kept in `bench/results`. A 
 
     {value}`bench/2026-11-25_multi30k/test/greedy:.2f`
 
+Of `bench/*_long` the newest file is meant; the paragraph is left out while there is none, or it has no such value.
 Of a list, an entry that has a name, or is a `work` of the benchmark, goes by it.
 
 The machine of a run is named where its numbers stand: `processor`, `compiler` and `date` of each run.
@@ -51,6 +52,10 @@ BOUNDED = re.compile(r"(.*?)(\s+usually)?((?:\s+(?:>=|<=|>|<)\s+\S+)*)")
 COMPARE = {">=": operator.ge, "<=": operator.le, ">": operator.gt, "<": operator.lt}
 
 
+class NotRecorded(ResultError):
+    """A value that nothing has been recorded for yet."""
+
+
 class value(nodes.inline):
     """A number from results.json. Attributes: run, origin, varies, disturbed, and unmet (which bounds do not hold here)."""
 
@@ -79,6 +84,18 @@ def kept(path: Path) -> dict[str, dict[str, Any]]:
     return entries
 
 
+chosen = ByPage[dict[str, Path | None]]("chosen")  # the newest of each `bench/*_long`
+
+
+def newest(env: BuildEnvironment, run: str) -> Path | None:
+    return max((Path(env.config.abh_root) / "bench" / "results").glob(f"{run}.json"), default=None)
+
+
+def with_newer(app: Sphinx, env: BuildEnvironment, *changes: set[str]) -> list[str]:
+    """The pages for which another file is the newest now."""
+    return [page for page, files in chosen(env).items() if any(newest(env, run) != files[run] for run in files)]
+
+
 @dataclass(frozen=True)
 class Found:
     """The answer to a value: how the page shows it, what the program wrote, and where."""
@@ -96,9 +113,12 @@ def lookup(env: BuildEnvironment, target: str) -> Found:
         raise ResultError("expected chapter/run/name or chapter/run/name:format")
     chapter, run, rest = pieces
     if chapter == "bench":
-        path, key = Path(env.config.abh_root) / "bench" / "results" / f"{run}.json", f"bench/{run}"
-        if not path.is_file():
-            raise ResultError(f"no bench/results/{run}.json")
+        path = newest(env, run)
+        if "*" in run:
+            chosen(env).setdefault(env.docname, {})[run] = path
+        if path is None:
+            raise (NotRecorded if "*" in run else ResultError)(f"no bench/results/{run}.json")
+        key = f"bench/{path.stem}"
         entries = kept(path)
     else:
         path = run_file(env.config, chapter, run, "results.json")
@@ -112,7 +132,8 @@ def lookup(env: BuildEnvironment, target: str) -> Found:
         name, _, spec = rest.rpartition(":")
     if name not in entries:
         there = ", ".join(sorted(entries)) or "none"
-        raise ResultError(f"no value {name or rest} in run {chapter}/{run}; values: {there}")
+        kind = NotRecorded if "*" in run else ResultError
+        raise kind(f"no value {name or rest} in run {chapter}/{run}; values: {there}")
     entry = entries[name]
     if not isinstance(entry, dict) or not isinstance(entry.get("value"), str | int | float):
         raise ResultError(f"value {name} of run {chapter}/{run} is neither a number nor a string: {entry!r}")
@@ -188,6 +209,8 @@ class Value(SphinxRole):
             answer = lookup(self.env, target)
             text, entry = answer.text, answer.entry
             unmet = check_bounds(self.env, bool(usually), bounds, entry, target.partition(":")[0])
+        except NotRecorded:
+            return [nodes.inline(classes=["not-recorded"])], []
         except ResultError as error:
             logger.warning("value `%s`: %s", self.text, error, location=self.get_location())
             return [], []
@@ -226,9 +249,19 @@ def depart_value(self: HTML5Translator, node: value) -> None:
     self.body.append(f"{mark}</span>")
 
 
+def leave_out(app: Sphinx, doctree: nodes.document) -> None:
+    """Remove the paragraphs whose values are not recorded yet."""
+    for paragraph in list(doctree.findall(nodes.paragraph)):
+        if any("not-recorded" in node["classes"] for node in paragraph.findall(nodes.inline)):
+            paragraph.parent.remove(paragraph)
+
+
 def setup(app: Sphinx) -> None:
     app.add_node(value, html=(visit_value, depart_value))
     app.add_role("value", Value())
+    app.connect("doctree-read", leave_out)
+    app.connect("env-get-outdated", with_newer)
+    chosen.connect(app)
     not_concluded.connect(app)
     unusual.connect(app)
     app.connect("build-finished", say_bounds)
