@@ -8,8 +8,6 @@ counted. The loss is reached in the middle of the first 512 pairs with such a me
 is larger.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

@@ -8,8 +8,6 @@ this machine's memory and products, which the same run measures. A measurement t
 disturb is repeated; if it stays disturbed, the table marks it. Writes build/bench/results.json.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

@@ -6,12 +6,10 @@ Prints a line for each kernel; --record also writes them into bench/kernels.txt,
 The column `warps` is how many warps of 32 threads fit into a multiprocessor of compute capability 9.0, in blocks of the size
 that the kernel names with __launch_bounds__, or of 256 threads. (Shared memory that only a launch asks for may allow fewer.)
 The last column is how many instructions an elementwise kernel executes for each element where a thread takes four, on the
-shortest way. For kernels of a list, it is a turn of the loop over a chunk's elements, without finding the chunk. For chapter
-11's ladder, it is how many of the innermost loop's instructions multiply: 64/75. It needs CUDA's disassembler, nvdisasm.
+shortest way. For kernels of a list, it is a turn of the loop over a chunk's elements, without finding the chunk; for those of a row
+(`for_row`), its loops that load four elements. For chapter 11's ladder, it is how many of the innermost loop's instructions multiply: 64/75. It needs CUDA's disassembler, nvdisasm.
 Warnings of the compiler are errors.
 """
-
-from __future__ import annotations
 
 import argparse
 import re
@@ -109,10 +107,13 @@ def assemble(source: Path, arch: str) -> list[Kernel]:
         stores, loads = (int(re.search(rf"(\d+) bytes spill {what}", part)[1]) for what in ("stores", "loads"))
         shared = re.search(r"(\d+) bytes smem", part)
         registers = int(re.search(r"Used (\d+) registers", part)[1])
-        code = codes.get(symbol)
+        code = codes.get(symbol, [])
+        each = instructions(symbol, code) if code else None
+        if "for_row(" in source.read_text(encoding="utf-8"):
+            each = each or sum(len(body) for body in loops(code) if sum("LDG" in what for what in body) == FOUR) / FOUR or None
         kernels.append(Kernel(str(source.relative_to(ROOT)), name_of(symbol), registers,
                               int(shared[1]) if shared else 0, stores + loads, int(bounds.get(symbol, BLOCK)),
-                              instructions(symbol, code) if code else None,
+                              each,
                               multiplying(code) if code and source.name == LADDER else None))  # fmt: skip
     return sorted(kernels, key=lambda kernel: kernel.name)
 
@@ -149,15 +150,15 @@ def multiplying(code: list[str]) -> tuple[int, int]:
 
     Of several such loops, one inside the other, it is the innermost.
     """
-    labels, lines = steps(code)
-    best = (0, 0)
-    for at, (_, what) in enumerate(lines):
-        jump = re.match(r"BRA.* `\((\S+)\)", what)
-        if jump and labels[jump[1]] < at:
-            body = [what for _, what in lines[labels[jump[1]] : at + 1]]
-            found = sum(what.startswith(("FFMA", "HMMA")) for what in body)
-            best = max(best, (found, -len(body)))
+    best = max(((sum(what.startswith(("FFMA", "HMMA")) for what in body), -len(body)) for body in loops(code)), default=(0, 0))
     return best[0], -best[1]
+
+
+def loops(code: list[str]) -> list[list[str]]:
+    """The instructions of each loop."""
+    labels, lines = steps(code)
+    jumps = ((at, re.match(r"BRA.* `\((\S+)\)", what)) for at, (_, what) in enumerate(lines))
+    return [[what for _, what in lines[labels[to[1]] : at + 1]] for at, to in jumps if to and labels[to[1]] < at]
 
 
 def shortest(code: list[str], turn: bool = False) -> int:

@@ -1,7 +1,5 @@
 """Tells whether other programs, or whatever makes rounds uneven, disturbed a measurement."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -7,8 +7,6 @@ Of the pairs that come with the book, each Chinese sentence counts once that has
 different words. Two of them are drawn; one is scored as if a program had written it, the other is its reference.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

@@ -10,8 +10,6 @@ The results are medians over steps, and then over rounds; they are written to bu
 Python needs torch. With --speedup only our ranks of one thread are timed (two minutes, to speedup.json).
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

@@ -1,7 +1,5 @@
 """The tables that ./book bench prints."""
 
-from __future__ import annotations
-
 from turns import OURS
 from works import PEERS
 

@@ -14,8 +14,6 @@ Speed is words per second, without pads and validation: the median over all epoc
 peak of the whole process.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import json

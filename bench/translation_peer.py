@@ -30,7 +30,7 @@ import sacrebleu
 import sentencepiece
 import torch
 import torch.nn.functional as F
-from pytorch_peer import CachedDecoder, FastTransformer, book, onednn_is_faster
+from pytorch_peer import CachedDecoder, FastTransformer, book, onednn_is_faster, use_onednn
 from safetensors import safe_open
 from torch import Tensor, nn
 
@@ -130,7 +130,7 @@ def build(options: book.Options) -> FastTransformer:
     for table in (model.src_embed.weight, model.tgt_embed.weight):
         nn.init.normal_(table, std=options.d_model**-0.5)
     if onednn_is_faster():
-        model.use_onednn()
+        use_onednn(model)
     return model
 
 

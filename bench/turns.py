@@ -5,8 +5,6 @@ of input, it does one iteration and prints its milliseconds; at the end of input
 kB.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

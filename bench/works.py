@@ -1,7 +1,5 @@
 """The works that ./book bench measures, and the systems that do them."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path

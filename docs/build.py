@@ -10,8 +10,6 @@ With --compare it ends with a table of this machine's numbers beside the recorde
 With ABH_NO_SOLUTIONS in the environment, exercises are rendered without their solutions.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

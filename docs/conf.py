@@ -1,7 +1,5 @@
 """Sphinx configuration. `docs/build.py` stages the pages, sets the paths, and calls Sphinx."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -13,7 +11,7 @@ author = "the authors of Attention by Hand"
 project_copyright = "the authors; prose and figures CC BY-SA 4.0, code MIT"
 language = "en"
 
-extensions = ["abh_book", "myst_parser", "sphinx_copybutton", "sphinx_inline_tabs", "breathe"]
+extensions = ["abh_book", "myst_parser", "sphinx_copybutton", "breathe"]
 source_suffix = {".md": "markdown"}
 root_doc = "index"
 

@@ -1,7 +1,5 @@
 """Files of a build: one that would not change keeps its time, so that nothing that depends on it is made again."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterable
 from pathlib import Path

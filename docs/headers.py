@@ -1,7 +1,5 @@
 """The API reference: what Doxygen reads in the headers, and a page for each of them."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shutil

@@ -7,8 +7,6 @@ inside the book, must lie beside the pages and have the anchor that is named. Ea
 page, and the exit status is then 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import os

@@ -8,8 +8,6 @@ this machine's results if there are any, otherwise the recorded ones. recorded/a
 from which sources the record was made. Standard library only.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json

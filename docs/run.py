@@ -6,8 +6,6 @@ PROGRAM is called in OUT, with `--out OUT`. OUT/command.txt contains CAPTION, wh
 line every ten seconds says that the program is still running. Standard library only.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -5,8 +5,6 @@
 Port 0 is any free one. Standard library only.
 """
 
-from __future__ import annotations
-
 import argparse
 import functools
 import http.server

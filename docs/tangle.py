@@ -9,8 +9,6 @@ that has `data-file` and `data-lines`, has exactly these lines of its file. The 
 status is then 1. (That every part that teaches is shown, and none twice, is checked when the pages are read.)
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import re

@@ -1,7 +1,5 @@
 """Figures of chapter 0."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

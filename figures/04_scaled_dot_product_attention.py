@@ -1,7 +1,5 @@
 """Figures of chapter 4."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

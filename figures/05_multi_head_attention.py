@@ -1,7 +1,5 @@
 """Figures of chapter 5."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Figures of chapter 6."""
 
-from __future__ import annotations
-
 import numpy as np
 import strip
 from matplotlib.patches import Circle, Rectangle

@@ -1,7 +1,5 @@
 """Figures of chapter 9."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Rectangle
 from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper, sequential

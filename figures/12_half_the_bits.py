@@ -1,7 +1,5 @@
 """Figures of chapter 12: numbers in 16 and in 8 bits."""
 
-from __future__ import annotations
-
 import numpy as np
 from matplotlib.patches import Rectangle
 from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper

@@ -4,8 +4,6 @@ beside the lines.
 Data flow from left to right, the encoder above the decoder; on a phone from bottom to top, the encoder left of the decoder.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

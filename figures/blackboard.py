@@ -1,7 +1,5 @@
 """What several chapters' figures draw on `style.blackboard`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from matplotlib.patches import FancyBboxPatch

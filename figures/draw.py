@@ -10,8 +10,6 @@ drawn whose code or data have changed since: OUT/NN_name/drawn.json remembers bo
 change is left alone, so that pages are not rendered again; figures that no longer exist are removed.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import importlib.util

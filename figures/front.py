@@ -1,7 +1,5 @@
 """Figures of the front matter."""
 
-from __future__ import annotations
-
 from itertools import accumulate
 
 import architecture

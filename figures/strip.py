@@ -5,8 +5,6 @@ Chapter 15 shows what it leaves of the model.
 them says what is marked.
 """
 
-from __future__ import annotations
-
 import itertools
 
 from matplotlib.axes import Axes

@@ -35,8 +35,6 @@ What is missing stops the build with one line that names it. Nothing else is a s
 figure file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress

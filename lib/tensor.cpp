@@ -13,7 +13,6 @@ void scale(Tensor& y, Real factor);
 template <class T>
 void fill(BasicTensor<T>& x, T value);
 decltype(add_column_sums) add_column_sums;
-decltype(dot) dot;
 decltype(transpose) transpose;
 }  // namespace plain
 namespace fast {
@@ -26,7 +25,6 @@ void scale(Tensor& y, Real factor);
 template <class T>
 void fill(BasicTensor<T>& x, T value);
 decltype(add_column_sums) add_column_sums;
-decltype(dot) dot;
 decltype(transpose) transpose;
 }  // namespace cuda
 // [shape]
@@ -125,10 +123,6 @@ void plain::add_column_sums(Tensor& sums, const Tensor& x) {
 
 double dot(const Tensor& a, const Tensor& b) {
     require_shape(b.shape(), a.shape(), "dot", "second tensor");
-    return Ways{"dot", plain::dot, plain::dot, cuda::dot}(a, b);
-}
-
-double plain::dot(const Tensor& a, const Tensor& b) {
     return vector(a).cast<double>().dot(vector(b).cast<double>());
 }
 

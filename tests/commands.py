@@ -9,8 +9,6 @@ says what is put in place of names such as FOLDER, what is run with less work, a
 the programs in build/book.
 """
 
-from __future__ import annotations
-
 import argparse
 import fnmatch
 import functools

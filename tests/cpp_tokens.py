@@ -1,7 +1,5 @@
 """The tokens of C++, and where a source has them, whatever its line breaks, spaces and comments."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

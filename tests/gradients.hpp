@@ -2,7 +2,6 @@
 
 // What each backward pass must do: agree with differences, add, leave its cache as it is, and go
 // the way of its forward pass.
-#include <string>
 #include <vector>
 
 #include "lib/gradcheck.hpp"

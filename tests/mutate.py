@@ -8,8 +8,6 @@ a test fails, crashes or takes too long; one that survives, or does not compile,
 place of a fault is found token by token, whatever the line breaks, spaces and comments.
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import itertools

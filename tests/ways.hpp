@@ -2,7 +2,6 @@
 
 // Tests that hold all ways of an operation against its plain one.
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "lib/device.hpp"

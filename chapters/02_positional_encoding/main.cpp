@@ -9,7 +9,6 @@
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 #include "lib/eigen.hpp"
 #include "lib/gradcheck.hpp"
-#include "lib/matmul.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/04_scaled_dot_product_attention/scaled_dot_product_attention.hpp"

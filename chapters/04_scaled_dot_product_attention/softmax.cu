@@ -54,20 +54,19 @@ __global__ void long_softmax_kernel(Index n, Global<Real> y, Global<const Real> 
     Real own_largest = lowest, own_sum = 0;
     for_row(n, [&](const SomeOfRow& some) {
         Real scores[SomeOfRow::count];
-        some.read(scores, x + row, lowest);
+        some.read(scores, x + row, -infinity<Real>());
         const Real before = own_largest;
         for (const Real score : scores) own_largest = score > own_largest ? score : own_largest;
         own_sum *= exp_or_zero(before - own_largest);
-        for (int e = 0; e < some.count; ++e)
-            if (some.has(e)) own_sum += exp_or_zero(scores[e] - own_largest);
+        for (const Real score : scores) own_sum += exp_or_zero(score - own_largest);
     });
     const Real largest = block_max(own_largest);
     const Real inverse = 1 / block_sum(own_sum * exp_or_zero(own_largest - largest));
-    for_row(n, [&](const SomeOfRow& some) {
+    for_row(n, [&, w = y + row](const SomeOfRow& some) {
         Real scores[SomeOfRow::count];
         some.read(scores, x + row, lowest);
         for (int e = 0; e < some.count; ++e)
-            if (some.has(e)) y[row + some.at(e)] = exp_or_zero(scores[e] - largest) * inverse;
+            if (some.has(e)) w[some.at(e)] = exp_or_zero(scores[e] - largest) * inverse;
     });
 }
 // [softmax: launch]
@@ -144,10 +143,20 @@ __global__ void long_softmax_backward_kernel(Index n, Global<Real> dx, Global<co
                                              Global<const Real> y) {
     const Index row = static_cast<Index>(blockIdx.x) * n;
     Real sum = 0;
-    for (Index j = threadIdx.x; j < n; j += blockDim.x) sum += dy[row + j] * y[row + j];
+    for_row(n, [&](const SomeOfRow& some) {
+        Real w[SomeOfRow::count], dw[SomeOfRow::count];
+        some.read(w, y + row, 0);
+        some.read(dw, dy + row, 0);
+        for (int e = 0; e < some.count; ++e) sum += dw[e] * w[e];
+    });
     sum = block_sum(sum);
-    for (Index j = threadIdx.x; j < n; j += blockDim.x)
-        dx[row + j] = y[row + j] * (dy[row + j] - sum);
+    for_row(n, [&, to = dx + row](const SomeOfRow& some) {
+        Real w[SomeOfRow::count], dw[SomeOfRow::count];
+        some.read(w, y + row, 0);
+        some.read(dw, dy + row, 0);
+        for (int e = 0; e < some.count; ++e)
+            if (some.has(e)) to[some.at(e)] = w[e] * (dw[e] - sum);
+    });
 }
 
 }  // namespace

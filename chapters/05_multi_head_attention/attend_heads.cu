@@ -12,13 +12,15 @@ namespace abh::cuda {
 namespace {
 
 template <class T>
-constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + T::keys) * pitch<T::columns> +
+constexpr std::size_t forward_bytes = sizeof(Four) * ((T::queries + (T::apart ? 2 : 1) * T::keys) *
+                                                          pitch<T::columns> +
                                                       T::queries * weights_pitch<T::keys>);
 
 /// Each block takes some queries of one head and goes through the keys tile by tile. Shared memory
-/// holds the queries, one tile that holds first keys and then their values, and the tile's weights;
-/// the scores, the running maxima and sums, and the results stay in registers. The kernel is bound
-/// by arithmetic: 4 d_k operations for each pair of a query and a key.
+/// holds the queries, a tile of keys, another of their values, which may have to take the place of
+/// the keys, and the tile's weights; the scores, the running maxima and sums, and the results stay
+/// in registers. The kernel is bound by arithmetic: 4 d_k operations for each pair of a query and a
+/// key.
 template <int D, bool all_short>
 __global__ void __launch_bounds__(threads)
     attention_kernel(Problem p, Global<Real> y, Global<Real> row_max, Global<Real> row_sum,
@@ -26,10 +28,14 @@ __global__ void __launch_bounds__(threads)
     threads_at_most(threads);
     using T = Sizes<D, all_short>;
     constexpr int M = T::queries, N = T::keys, R = M / down, C = N / across;
-    constexpr int queries = 0, keys = M * pitch<D>, weights = keys + N * pitch<D>;
+    constexpr int queries = 0, keys = M * pitch<D>, values = keys + (T::apart ? N * pitch<D> : 0),
+                  weights = values + N * pitch<D>;
     const Part part(p, p.n_queries, M);
     if (part.first >= part.n_queries) return;
-    load<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.scale);
+    const auto copy_values = [&](int key) {
+        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+    };
+    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
 
     Real max[R], sum[R], context[R][D / across];
     for (int i = 0; i < R; ++i) {
@@ -51,7 +57,9 @@ __global__ void __launch_bounds__(threads)
             }
         }
         __syncthreads();  // all threads are done with the previous values
-        load<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        if (T::apart) copy_values(key);
+        __pipeline_wait_prior(T::apart ? 1 : 0);  // for all but the values
         __syncthreads();
         Real s[R][C];
         dot_rows<D>(s, queries, keys);
@@ -59,7 +67,7 @@ __global__ void __launch_bounds__(threads)
         for (int i = 0; i < R; ++i) {
             Real now = max[i];
             for (int j = 0; j < C; ++j) {
-                if (hidden(i, j)) s[i][j] = p.fill;
+                s[i][j] = hidden(i, j) ? p.fill : p.scale * s[i][j];
                 if (key + own_x() + j * across >= part.n_keys) s[i][j] = -infinity<Real>();
                 now = s[i][j] > now ? s[i][j] : now;
             }
@@ -74,10 +82,13 @@ __global__ void __launch_bounds__(threads)
                 put_weight<N>(weights, i, j, w);
             }
         }
-        __syncthreads();  // all threads are done with the keys
-        load<D, N>(keys, v + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        if (!T::apart) {
+            __syncthreads();  // all threads are done with the keys
+            copy_values(key);
+        }
+        __pipeline_wait_prior(0);
         __syncthreads();
-        add_weighted<D, R, N>(context, weights, keys);
+        add_weighted<D, R, N>(context, weights, values);
     }
     // [forward, result]
     for (int i = 0; i < R; ++i) {
@@ -110,7 +121,8 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
                                      mask.dense(scores), options);
     if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
     if (q.empty()) return y;
-    const Problem p = problem_of(scores, q.dim(2), mask, options);
+    const Problem p =
+        problem_of(scores, q.dim(2), mask, options, {q.on_device(), k.on_device(), v.on_device()});
     for_sizes(p, [&](auto width, auto is_short) {
         constexpr int D = width();
         constexpr bool all_short = is_short();

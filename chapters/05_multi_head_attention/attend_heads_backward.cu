@@ -44,7 +44,7 @@ struct Row {
 };
 
 /// How many blocks are to fit into a multiprocessor at least. 0 leaves it to the compiler, whose
-/// choice is good but for heads of 32 columns: too many registers for dq, and spills for dk and dv.
+/// choice is good but for heads of 32 columns, where dk and dv would spill on an H200.
 template <int D, bool all_short>
 [[maybe_unused]] constexpr int backward_blocks = D == 32 && !all_short ? 4 : 0;
 
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
                   values = keys + N * pitch<D>, dscores = values + N * pitch<D>;
     const Part part(p, p.n_queries, M);
     if (part.first >= part.n_queries) return;
-    load<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.scale);
-    load<D, M>(dys, dy + part.queries, part.first, part.n_queries, p.d_model, p.d_k, 1);
+    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
+    copy<D, M>(dys, dy + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
     Row row[R];
     Real sum[R][D / across];
     for (int i = 0; i < R; ++i) {
@@ -83,8 +83,9 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
             if (!any_of_block(!hidden.all)) continue;
         }
         __syncthreads();
-        load<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
-        load<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, 1);
+        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        __pipeline_wait_prior(0);
         __syncthreads();
         Real s[R][C], dw[R][C];
         dot_rows<D>(s, queries, keys);
@@ -92,7 +93,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
         for (int i = 0; i < R; ++i)
             for (int j = 0; j < C; ++j) {
                 const bool none = hidden(i, j) || key + own_x() + j * across >= part.n_keys;
-                const Real ds = none ? Real(0) : row[i].weight(s[i][j]) * (dw[i][j] - row[i].dot);
+                const Real ds =
+                    none ? Real(0) : row[i].weight(p.scale * s[i][j]) * (dw[i][j] - row[i].dot);
                 put_weight<N>(dscores, i, j, ds);
             }
         __syncwarp();  // the same half of a warp writes and reads a row of dscores
@@ -127,8 +129,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
                   dys = queries + M * pitch<D>, weights = dys + M * pitch<D>;
     const Part part(p, p.n_keys, N);
     if (part.first >= part.n_keys) return;
-    load<D, N>(keys, k + part.keys, part.first, part.n_keys, p.d_model, p.d_k, 1);
-    load<D, N>(values, v + part.keys, part.first, part.n_keys, p.d_model, p.d_k, 1);
+    copy<D, N>(keys, k + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_fours);
+    copy<D, N>(values, v + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_fours);
     Real sum_k[N / down][D / across], sum_v[N / down][D / across];
     for (int i = 0; i < N / down; ++i)
         for (int c = 0; c < D / across; ++c) sum_k[i][c] = sum_v[i][c] = 0;
@@ -149,8 +151,9 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
             if (!any_of_block(matters)) continue;
         }
         __syncthreads();
-        load<D, M>(queries, q + part.queries, query, part.n_queries, p.d_model, p.d_k, p.scale);
-        load<D, M>(dys, dy + part.queries, query, part.n_queries, p.d_model, p.d_k, 1);
+        copy<D, M>(queries, q + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_fours);
+        copy<D, M>(dys, dy + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_fours);
+        __pipeline_wait_prior(0);
         __syncthreads();
         // [backward, keys, tile]
         Real s[R][C], dw[R][C];
@@ -158,7 +161,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
         dot_rows<D>(dw, dys, values);
         for (int i = 0; i < R; ++i)
             for (int j = 0; j < C; ++j) {
-                const Real w = exists[i] ? row[i].weight(hidden(i, j) ? p.fill : s[i][j]) : Real(0);
+                const Real w =
+                    exists[i] ? row[i].weight(hidden(i, j) ? p.fill : p.scale * s[i][j]) : Real(0);
                 put_weight<N>(weights, i, j, w);
                 s[i][j] = hidden(i, j) || !exists[i] ? Real(0) : w * (dw[i][j] - row[i].dot);
             }
@@ -177,7 +181,7 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
             const int column = Columns<D>::column(c);
             if (column >= p.d_k) continue;
             const Index at = part.keys + static_cast<Index>(key) * p.d_model + column;
-            dk[at] = sum_k[i][c];  // the queries were scaled
+            dk[at] = sum_k[i][c] * p.scale;
             dv[at] = sum_v[i][c];
         }
     }
@@ -194,7 +198,8 @@ AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCach
     if (q.empty()) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
     const Shape scores = scores_shape(q, k, v, all.n_heads, cache.mask);
-    const Problem p = problem_of(scores, q.dim(2), cache.mask, cache.options);
+    const Problem p = problem_of(scores, q.dim(2), cache.mask, cache.options,
+                                 {q.on_device(), k.on_device(), v.on_device(), dy.on_device()});
     Tensor dots(cache.row_max.shape());  // [B, H, Lq]
     launch("attention row sums", row_sums_kernel, grid_for(dots.size()), p, dots.size(),
            dots.on_device(), dy.on_device(), cache.context.on_device());

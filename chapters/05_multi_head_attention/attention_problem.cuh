@@ -2,6 +2,9 @@
 
 // What a kernel that attends is given, and which part of it a block works on. Include it in *.cu
 // only.
+#include <algorithm>
+#include <initializer_list>
+
 #include "chapters/03_masks/masks.hpp"
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/attention_tiles.cuh"
@@ -11,6 +14,7 @@ namespace abh::cuda {
 /// The arguments that all kernels share.
 struct Problem {
     int n_heads, n_queries, n_keys, d_model, d_k;  ///< n_queries, n_keys: of the longest sentences
+    bool in_fours;  ///< whether the rows of all heads consist of pieces of 16 bytes
     Real scale, fill;
     Global<const std::int32_t> query_offsets, key_offsets;  ///< null where nothing is packed
     bool causal;
@@ -86,9 +90,10 @@ __device__ inline bool any_of_block(bool v) {
     return block_max(v ? Real(1) : Real(0)) > 0;
 }
 // [launch]
-/// @param scores  the shape of the scores, `[B, H, Lq, Lk]`
+/// @param scores   the shape of the scores, `[B, H, Lq, Lk]`
+/// @param tensors  whose rows the kernels read
 inline Problem problem_of(const Shape& scores, Index d_model, const AttentionMask& mask,
-                          const AttentionOptions& o) {
+                          const AttentionOptions& o, std::initializer_list<const Real*> tensors) {
     const Index d_k = d_model / scores[1];
     Problem p{};
     p.n_heads = static_cast<int>(scores[1]);
@@ -96,6 +101,7 @@ inline Problem problem_of(const Shape& scores, Index d_model, const AttentionMas
     p.n_keys = static_cast<int>(scores[3]);
     p.d_model = static_cast<int>(d_model);
     p.d_k = static_cast<int>(d_k);
+    p.in_fours = d_k % 4 == 0 && std::ranges::all_of(tensors, starts_a_four<const Real*>);
     p.scale = scale_of(o, d_k);
     p.fill = fill_of(o, d_k);
     p.causal = mask.causal;

@@ -24,6 +24,8 @@ struct Sizes {
     // forward: queries of a block, keys of a tile
     static constexpr int queries = all_short ? (wide ? 16 : 32) : wide ? 32 : 64;
     static constexpr int keys = all_short ? queries : wide || D > 64 ? 32 : 64;
+    // whether values have a tile of their own, for which no block has to leave a multiprocessor
+    static constexpr bool apart = all_short || D == 32;
     // backward: queries of a block and keys of a tile for dq, keys and queries for dk and dv
     static constexpr int own = all_short || wide || D > 64 ? 32 : 64;
     static constexpr int others = all_short ? 16 : wide ? 1024 / D : D > 64 ? 16 : 32;
@@ -48,33 +50,37 @@ __device__ inline Four four(int at) {
     return dynamic_shared<Four>()[at];
 }
 
-/// Writes `factor` times rows `first`, `first + 1`, ... of one head to `tile`, with zeros beyond
-/// the last row and beyond d_k. Neighboring threads take neighboring columns. Up to eight loads of
-/// a thread are under way at a time, and none waits for a branch, because a thread that would go
-/// beyond the end reads the last row or column instead.
-/// @param x  this head's columns, from row 0 on
+/// Begins to copy rows `first`, `first + 1`, ... of one head to `tile`, and writes zeros beyond the
+/// last row and beyond d_k. The copies end a group. They need no registers on the way, so all of a
+/// tile's are under way at once. Neighboring threads copy neighboring pieces.
+/// @param x         this head's columns, from row 0 on
+/// @param in_fours  whether pieces of 16 bytes can be copied, or else numbers
 template <int D, int rows>
-__device__ inline void load(int tile, Global<const Real> x, int first, int n_rows, int d_model,
-                            int d_k, Real factor) {
-    constexpr int step = threads / D, some = rows / step < 8 ? rows / step : 8;
-    static_assert(rows % (some * step) == 0);
-    const int column = static_cast<int>(threadIdx.x) % D, row = static_cast<int>(threadIdx.x) / D;
-    const int last = n_rows - first < rows ? n_rows - first - 1 : rows - 1;
-    const Global<const Real> from =
-        x + (static_cast<Index>(first) * d_model + (column < d_k ? column : d_k - 1));
-    for (int r0 = row; r0 < rows; r0 += some * step) {
-        Real v[some];
-        for (int e = 0; e < some; ++e) {
-            const int r = r0 + e * step;
-            v[e] = from[(r < last ? r : last) * d_model];
+__device__ inline void copy(int tile, Global<const Real> x, int first, int n_rows, int d_model,
+                            int d_k, bool in_fours) {
+    const auto in_pieces = [=]<int n>(std::integral_constant<int, n>) {
+        constexpr int in_row = D / n, step = threads / in_row;
+        const int column = static_cast<int>(threadIdx.x) % in_row * n,
+                  row = static_cast<int>(threadIdx.x) / in_row;
+        const int end = column < d_k ? n_rows - first : 0;
+        auto from = x + (static_cast<Index>(first + row) * d_model + column);
+#ifdef __CUDACC__
+#pragma unroll 1  // several turns in one would take registers that the products need
+#endif
+        for (int r = row; r < rows; r += step) {
+            const auto to = dynamic_shared<Real>() + (column + 4 * (tile + r * pitch<D>));
+            if (r < end)
+                __pipeline_memcpy_async(to, from, n * sizeof(Real));
+            else
+                as<Some<Real, n>>(to)[0] = {};
+            from += step * d_model;
         }
-        for (int e = 0; e < some; ++e) {
-            const int r = r0 + e * step;
-            const bool inside = r <= last && column < d_k;
-            dynamic_shared<Real>()[column + 4 * (tile + r * pitch<D>)] =
-                inside ? factor * v[e] : Real(0);
-        }
-    }
+    };
+    if (in_fours)
+        in_pieces(std::integral_constant<int, 16 / sizeof(Real)>());
+    else
+        in_pieces(std::integral_constant<int, 1>());
+    __pipeline_commit();
 }
 // [products]
 // Thread (x, y) computes rows y, y + 8, y + 16, ... and columns x, x + 16, ... of a product, so it

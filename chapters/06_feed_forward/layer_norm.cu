@@ -13,11 +13,12 @@ namespace abh::cuda {
 // [rows]
 namespace {
 
-constexpr int held = 16;  // elements of a row that a thread holds in registers
+constexpr int fours = 4, held = 4 * fours;  // elements of a row that a thread holds in registers
+using Four = Some<Real, 4>;
 constexpr int rows_of_block = block_size / warp;  // if a warp holds a row of up to 512 elements
 
 /// Places that a row takes. With dropout, they begin where four random numbers begin, at most three
-/// elements before the row itself.
+/// elements before the row itself, so that a thread owns the four elements of its numbers.
 Index places(Index n) {
     return n % 4 == 0 ? n : n + 3;
 }
@@ -28,6 +29,42 @@ dim3 threads_for(Index n) {
     const Index warps = ceil_div(places(n), held * warp);
     return warps == 1 ? dim3(warp, rows_of_block) : dim3(static_cast<unsigned>(warps * warp));
 }
+
+/// The elements of a row that a thread owns: fours of neighbors, and neighboring threads own
+/// neighboring fours. `whole` if all rows consist of fours that one instruction can move.
+template <bool whole>
+struct OfRow {
+    int n, before = 0;  ///< places before the row
+
+    /// The column of the first element of four `f`, and whether element `e` of it is in the row.
+    __device__ int column(int f) const {
+        return 4 * static_cast<int>(threadIdx.x + static_cast<unsigned>(f) * blockDim.x) - before;
+    }
+    __device__ bool inside(int f, int e = 0) const {
+        const int j = column(f) + (whole ? 0 : e);
+        return (whole || j >= 0) && j < n;
+    }
+    template <class T>
+    __device__ Some<T, 4> read(Global<const T> row, int f) const {
+        Some<T, 4> u{};
+        if constexpr (whole) {
+            if (inside(f)) u = some<4>(row)[column(f) / 4];
+        } else {
+            for (int e = 0; e < 4; ++e)
+                if (inside(f, e)) u.v[e] = row[column(f) + e];
+        }
+        return u;
+    }
+    template <class T>
+    __device__ void write(Global<T> row, int f, const Some<T, 4>& u) const {
+        if constexpr (whole) {
+            if (inside(f)) some<4>(row)[column(f) / 4] = u;
+        } else {
+            for (int e = 0; e < 4; ++e)
+                if (inside(f, e)) row[column(f) + e] = u.v[e];
+        }
+    }
+};
 
 /// The sum over all threads of a row, the same in each.
 __device__ Real row_sum(Real v) {
@@ -58,68 +95,74 @@ struct Branch {
 /// before the squares are added up. In single precision an element costs 8 bytes, with the cache
 /// 12, and in the residual connection with dropout 17: x and branch are read; kept (1), normalized
 /// and y are written.
+template <bool whole>
 __global__ void __launch_bounds__(block_size)
     layer_norm_kernel(Index n_rows, int n, Global<Real> y, Global<Real> normalized,
                       Global<Real> inverse_stddevs, Global<const Real> x, Global<const Real> gamma,
                       Global<const Real> beta, Real eps, Branch branch) {
     threads_at_most(block_size);
-    __shared__ Words words;
     const Index r = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y, start = r * n;
     if (r >= n_rows) return;
-    const int w = static_cast<int>(threadIdx.x) / warp;
-    const int before = branch.kept ? static_cast<int>(start % 4) : 0;
-    // the column of element k of this thread; each warp has 512 consecutive ones
-    const auto column = [=](int k) { return (w * held + k) * warp + lane() - before; };
-    const auto inside = [=](int k) { return column(k) >= 0 && column(k) < n; };
+    const OfRow<whole> own{n, !whole && branch.kept ? static_cast<int>(start % 4) : 0};
 
-    Real row[held], added[held];
-    for (int k = 0; k < held; ++k) {
-        row[k] = inside(k) ? Real(x[start + column(k)]) : Real(0);
-        added[k] = branch.x && inside(k) ? Real(branch.x[start + column(k)]) : Real(0);
-    }
+    Four row[fours], added[fours] = {};
+    for (int f = 0; f < fours; ++f) row[f] = own.read(x + start, f);
+    if (branch.x)
+        for (int f = 0; f < fours; ++f) added[f] = own.read(branch.x + start, f);
     if (branch.kept)
-        for (int k = 0; k < held; k += 4) {
-            const int first = (w * held + k) * warp - before;
-            if (first >= n) continue;  // the same for all lanes
-            const int own = static_cast<int>(threadIdx.y) + w;
-            draw(words, own, start + first, branch.stream);
-            for (int quarter = 0; quarter < 4; ++quarter) {
-                if (!inside(k + quarter)) continue;
-                const bool keep = drawn_number(words, own, quarter) >= branch.p;
-                branch.kept[start + column(k + quarter)] = keep;
-                added[k + quarter] *= branch.factor * static_cast<Real>(keep);
+        for (int f = 0; f < fours && own.column(f) < n; ++f) {
+            const auto words = words_of(branch.stream, (start + own.column(f)) / 4);
+            Some<std::uint8_t, 4> keep;
+            for (int e = 0; e < 4; ++e) {
+                keep.v[e] = number_of(words[static_cast<std::size_t>(e)]) >= branch.p;
+                added[f].v[e] *= keep.v[e] ? branch.factor : Real(0);
             }
+            own.write(branch.kept + start, f, keep);
         }
 
     Real sum = 0, squares = 0;
-    for (int k = 0; k < held; ++k) sum += row[k] += added[k];
+    for (int f = 0; f < fours; ++f)
+        for (int e = 0; e < 4; ++e) sum += row[f].v[e] += added[f].v[e];
     const Real mean = row_sum(sum) / static_cast<Real>(n);
-    for (int k = 0; k < held; ++k) {
-        row[k] -= mean;
-        if (inside(k)) squares += row[k] * row[k];
-    }
+    for (int f = 0; f < fours; ++f)
+        for (int e = 0; e < 4; ++e) {
+            row[f].v[e] -= mean;
+            if (own.inside(f, e)) squares += row[f].v[e] * row[f].v[e];
+        }
     const Real inverse_stddev = 1 / sqrt(row_sum(squares) / static_cast<Real>(n) + eps);
-    for (int k = 0; k < held; ++k) {
-        if (!inside(k)) continue;
-        const int j = column(k);
-        const Real x_hat = row[k] * inverse_stddev;
-        if (normalized) normalized[start + j] = x_hat;
-        y[start + j] = x_hat * gamma[j] + beta[j];
+    for (int f = 0; f < fours; ++f) {
+        const Four g = own.read(gamma, f), b = own.read(beta, f);
+        Four scaled;
+        for (int e = 0; e < 4; ++e) {
+            row[f].v[e] *= inverse_stddev;
+            scaled.v[e] = row[f].v[e] * g.v[e] + b.v[e];
+        }
+        if (normalized) own.write(normalized + start, f, row[f]);
+        own.write(y + start, f, scaled);
     }
     if (inverse_stddevs && threadIdx.x == 0) inverse_stddevs[r] = inverse_stddev;
 }
 // [layer norm: launch]
+/// Whether all rows of `n` elements consist of fours, if rows begin at these addresses.
+template <class... T>
+bool in_fours(Index n, const T*... rows) {
+    return n % 4 == 0 && (starts_a_four(rows) && ...);
+}
+
 Tensor normalize(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache,
-                 const Branch& branch) {
+                 const Branch& branch, bool branch_in_fours) {
     const Index n = x.dim(-1), n_rows = x.size() / n;
     Tensor y(x.shape());
     if (cache) cache->normalized = Tensor(x.shape()), cache->inverse_stddev = Tensor({n_rows});
     const dim3 threads = threads_for(n);
     const Grid grid{dim3(static_cast<unsigned>(ceil_div(n_rows, threads.y))), threads};
-    launch("layer norm", layer_norm_kernel, grid, n_rows, static_cast<int>(n), y.on_device(),
-           cache ? cache->normalized.on_device() : nullptr,
-           cache ? cache->inverse_stddev.on_device() : nullptr, x.on_device(),
-           norm.gamma.value.on_device(), norm.beta.value.on_device(), norm.options().eps, branch);
+    Real* const normalized = cache ? cache->normalized.on_device() : nullptr;
+    const Real *gamma = norm.gamma.value.on_device(), *beta = norm.beta.value.on_device();
+    const bool whole = branch_in_fours && in_fours(n, x.on_device(), gamma, beta);
+    launch("layer norm", whole ? layer_norm_kernel<true> : layer_norm_kernel<false>, grid, n_rows,
+           static_cast<int>(n), y.on_device(), normalized,
+           cache ? cache->inverse_stddev.on_device() : nullptr, x.on_device(), gamma, beta,
+           norm.options().eps, branch);
     return y;
 }
 
@@ -127,7 +170,7 @@ Tensor normalize(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache
 
 Tensor layer_norm(const Tensor& x, const LayerNorm& norm, LayerNorm::Cache* cache) {
     if (!takes_rows_of(x.dim(-1))) return fast::layer_norm(x, norm, cache);
-    return normalize(x, norm, cache, {});
+    return normalize(x, norm, cache, {}, true);
 }
 
 Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
@@ -135,9 +178,11 @@ Tensor add_norm(const Tensor& x, const Tensor& sublayer, const Dropout& dropout,
     if (!takes_rows_of(x.dim(-1))) return fast::add_norm(x, sublayer, dropout, norm, cache);
     Mask kept = cache && dropout.p() > 0 ? Mask(x.shape()) : Mask();
     if (cache) cache->dropout.kept = kept;
-    return normalize(x, norm, part(cache, &AddNormCache::norm),
-                     {sublayer.on_device(), kept.empty() ? nullptr : kept.on_device(),
-                      state_of(dropout.stream()), dropout.p(), dropout.factor()});
+    std::uint8_t* const keep = kept.empty() ? nullptr : kept.on_device();
+    return normalize(
+        x, norm, part(cache, &AddNormCache::norm),
+        {sublayer.on_device(), keep, state_of(dropout.stream()), dropout.p(), dropout.factor()},
+        in_fours(x.dim(-1), sublayer.on_device()));
 }
 // [layer norm: backward]
 namespace {
@@ -153,57 +198,67 @@ constexpr Index most_warps = 1 << 12;  // of a grid, enough for any device
 /// computed from it. In single precision an element costs 12 bytes, because dy and x_hat are read
 /// and dx is written, and with dropout 17, because kept (1) is read, too, and dsublayer is
 /// written.
-__global__ void __launch_bounds__(block_size, blocks_at_once)
+template <bool whole>
+__global__ void __launch_bounds__(block_size, whole ? blocks_at_once : 1)
     layer_norm_backward_kernel(Index n_rows, int n, Global<Real> dx, Global<Real> dsublayer,
                                Global<Real> shares, Global<const Real> dy, Global<const Real> x_hat,
                                Global<const Real> inverse_stddevs, Global<const Real> gamma,
                                Global<const std::uint8_t> kept, Real factor) {
     threads_at_most(block_size);
-    __shared__ Shared<Real, 2, held * warp> total;
-    const int w = static_cast<int>(threadIdx.x) / warp, rows = static_cast<int>(blockDim.y);
-    const auto column = [=](int k) { return (w * held + k) * warp + lane(); };
-    Real dgamma[held], dbeta[held];
-    for (int k = 0; k < held; ++k) dgamma[k] = dbeta[k] = 0;
+    alignas(sizeof(Four)) __shared__ Shared<Real, 2, held * warp> total;
+    const int rows = static_cast<int>(blockDim.y);
+    const OfRow<whole> own{n};
+    Four dgamma[fours] = {}, dbeta[fours] = {};
     for (Index r = static_cast<Index>(blockIdx.x) * rows + threadIdx.y; r < n_rows;
          r += static_cast<Index>(gridDim.x) * rows) {
         const Index start = r * n;
         const Real inverse_stddev = inverse_stddevs[r];
-        Real dx_hat[held], x_hat_row[held], sum = 0, sum_along = 0;
-        unsigned kept_bits = 0;
-        for (int k = 0; k < held; ++k) {
-            const bool inside = column(k) < n;
-            dx_hat[k] = inside ? Real(dy[start + column(k)]) : Real(0);
-            x_hat_row[k] = inside ? Real(x_hat[start + column(k)]) : Real(0);
-            if (kept && inside) kept_bits |= static_cast<unsigned>(kept[start + column(k)]) << k;
+        Four dx_hat[fours], x_hat_row[fours];
+        Some<std::uint8_t, 4> keep[fours] = {};
+        for (int f = 0; f < fours; ++f) {
+            dx_hat[f] = own.read(dy + start, f);
+            x_hat_row[f] = own.read(x_hat + start, f);
+            if (kept) keep[f] = own.read(kept + start, f);
         }
-        for (int k = 0; k < held; ++k) {
-            dgamma[k] += dx_hat[k] * x_hat_row[k];
-            dbeta[k] += dx_hat[k];
-            if (column(k) < n) dx_hat[k] *= gamma[column(k)];
-            sum += dx_hat[k];
-            sum_along += dx_hat[k] * x_hat_row[k];
+        Real sum = 0, sum_along = 0;
+        for (int f = 0; f < fours; ++f) {
+            const Four g = own.read(gamma, f);
+            for (int e = 0; e < 4; ++e) {
+                dgamma[f].v[e] += dx_hat[f].v[e] * x_hat_row[f].v[e];
+                dbeta[f].v[e] += dx_hat[f].v[e];
+                dx_hat[f].v[e] *= g.v[e];
+                sum += dx_hat[f].v[e];
+                sum_along += dx_hat[f].v[e] * x_hat_row[f].v[e];
+            }
         }
         const Real mean = row_sum(sum) / static_cast<Real>(n);
         const Real mean_along = row_sum(sum_along) / static_cast<Real>(n);
-        for (int k = 0; k < held; ++k) {
-            if (column(k) >= n) continue;
-            const Index i = start + column(k);
-            const Real d = (dx_hat[k] - mean - x_hat_row[k] * mean_along) * inverse_stddev;
-            dx[i] = d;
-            if (dsublayer) dsublayer[i] = d * (factor * static_cast<Real>(kept_bits >> k & 1));
+        for (int f = 0; f < fours; ++f) {
+            Four d, dropped;
+            for (int e = 0; e < 4; ++e) {
+                d.v[e] = (dx_hat[f].v[e] - mean - x_hat_row[f].v[e] * mean_along) * inverse_stddev;
+                dropped.v[e] = d.v[e] * (keep[f].v[e] ? factor : Real(0));
+            }
+            own.write(dx + start, f, d);
+            if (dsublayer) own.write(dsublayer + start, f, dropped);
         }
     }
     if (!shares) return;
+    const auto add = [](Four& sum, const Four& before) {
+        for (int e = 0; e < 4; ++e) sum.v[e] += before.v[e];
+    };
     for (int turn = 0; turn < rows; ++turn) {
-        for (int k = 0; k < held; ++k) {
-            const int j = column(k);
-            if (turn != static_cast<int>(threadIdx.y) || j >= n) continue;
-            if (turn > 0) dgamma[k] += total[0][j], dbeta[k] += total[1][j];
+        for (int f = 0; f < fours; ++f) {
+            if (turn != static_cast<int>(threadIdx.y) || own.column(f) >= n) continue;
+            const auto of_gamma = some<4>(&total[0][0]), of_beta = some<4>(&total[1][0]);
+            const int at = own.column(f) / 4;
+            if (turn > 0) add(dgamma[f], of_gamma[at]), add(dbeta[f], of_beta[at]);
             if (turn + 1 < rows) {
-                total[0][j] = dgamma[k], total[1][j] = dbeta[k];
+                of_gamma[at] = dgamma[f], of_beta[at] = dbeta[f];
             } else {
                 const Index share = static_cast<Index>(blockIdx.x) * 2 * n;
-                shares[share + j] = dgamma[k], shares[share + n + j] = dbeta[k];
+                own.write(shares + share, f, dgamma[f]);
+                own.write(shares + (share + n), f, dbeta[f]);
             }
         }
         __syncthreads();
@@ -239,11 +294,13 @@ void backward(Tensor& dx, Real* dsublayer, LayerNorm& norm, const Tensor& dy,
     const Index n_shares = std::min(most, ceil_div(n_rows, rows_of_share));
     const bool affine = norm.options().affine;
     Tensor shares(affine ? Shape{n_shares, 2, n} : Shape{0});
-    launch("layer norm backward", layer_norm_backward_kernel,
+    const Real *x_hat = cache.normalized.on_device(), *gamma = norm.gamma.value.on_device();
+    const bool whole = in_fours(n, dx.on_device(), dsublayer, dy.on_device(), x_hat, gamma, kept);
+    launch("layer norm backward",
+           whole ? layer_norm_backward_kernel<true> : layer_norm_backward_kernel<false>,
            Grid{dim3(static_cast<unsigned>(n_shares)), threads}, n_rows, static_cast<int>(n),
-           dx.on_device(), dsublayer, affine ? shares.on_device() : nullptr, dy.on_device(),
-           cache.normalized.on_device(), cache.inverse_stddev.on_device(),
-           norm.gamma.value.on_device(), kept, factor);
+           dx.on_device(), dsublayer, affine ? shares.on_device() : nullptr, dy.on_device(), x_hat,
+           cache.inverse_stddev.on_device(), gamma, kept, factor);
     if (!affine) return;
     const Grid grid{dim3(static_cast<unsigned>(ceil_div(n, warp)), 2), dim3(warp, warp)};
     const auto [dgamma, add_to_dgamma] = norm.gamma.gradient.target();

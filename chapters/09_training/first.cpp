@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
-#include "chapters/09_training/data/batches.hpp"
 #include "chapters/09_training/loop/task.hpp"
 #include "chapters/09_training/optimizer/optimizer.hpp"
 #include "lib/eigen.hpp"

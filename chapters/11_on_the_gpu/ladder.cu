@@ -166,11 +166,14 @@ struct OnTensorCores {
 
     template <class A, class B>
     __device__ void add(const A& a, const B& b) {
+        const int g = lane() / 4, q = lane() % 4;
         FragmentB<Tf32> right[4];
         for (int j = 0; j < 4; ++j)
-            right[j] = load_b<Tf32>([&](int p, int v) { return b[p][column + 8 * j + v]; });
+            for (int h = 0; h < 2; ++h)
+                right[j].bits[h] = rounded<Tf32>(b[q + 4 * h][column + 8 * j + g]);
         for (int i = 0; i < 4; ++i) {
-            const auto left = load_a<Tf32>([&](int u, int p) { return a[row + 16 * i + u][p]; });
+            auto left = load_a<Tf32>(&a[row + 16 * i][0], step + 4);
+            for (auto& bits : left.bits) bits = rounded<Tf32>(std::bit_cast<float>(bits));
             for (int j = 0; j < 4; ++j) mma(sums[i][j], left, right[j]);
         }
     }

@@ -6,8 +6,6 @@ reads BUILD/html, which docs/build.py wrote, and writes BUILD/attention-by-hand.
 that was already made from the same pages is not made again.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime
 import hashlib

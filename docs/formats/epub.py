@@ -1,7 +1,5 @@
 """The book as an EPUB 3: one XHTML file per page, mathematics as MathML, figures as SVG."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import re

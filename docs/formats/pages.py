@@ -2,11 +2,9 @@
 
 Both are made from BUILD/html, so they show what the pages show. They leave out the API reference,
 the index and the copies of the source files; links to these lose their address but keep their text.
-Only the light variant of each figure is kept. Folded boxes and tabs are open, and the replies to the answers of a
+Only the light variant of each figure is kept. Folded boxes are open, and the replies to the answers of a
 question are at the end of the page.
 """
-
-from __future__ import annotations
 
 import posixpath
 import re
@@ -175,10 +173,10 @@ def cleaned(element: ET.Element) -> list[ET.Element] | None:
         element.tag = "div"
         element.set("class", " ".join([*classes(element), "fold"]))
         element.attrib.pop("open", None)
-    elif tag == "summary" or (tag == "label" and has(element, "tab-label")):
+    elif tag == "summary":
         element.tag = "p"
         element.attrib.clear()
-        element.set("class", "fold-title" if tag == "summary" else "tab-title")
+        element.set("class", "fold-title")
     elif has(element, "value"):
         element.attrib.pop("title", None)
     elif tag == "figure" and len(element) == 1 and has(element[0], "fold"):

@@ -5,8 +5,6 @@ that is wider than the page is set smaller, and broken if that is not enough. If
 does not fit, the build fails, as it does for a link that leads nowhere.
 """
 
-from __future__ import annotations
-
 import logging
 import re
 import unicodedata

@@ -11,8 +11,6 @@ on every machine, so a difference means that a source has changed: record then. 
 or another one than made the record.
 """
 
-from __future__ import annotations
-
 import argparse
 import base64
 import gzip

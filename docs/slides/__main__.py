@@ -9,8 +9,6 @@ card is one.
 Text goes to the speaker's notes. What the page folds away and what it asks as an exercise are left out.
 """
 
-from __future__ import annotations
-
 import argparse
 import html
 import pickle

@@ -48,6 +48,9 @@ void emulator::fail(const std::string&, const Place&) {
 void emulator::wait(Waits, const Place&) {
     no_device();
 }
+void emulator::load_matrices(std::uint32_t (&)[4], Region*, std::int64_t, bool, const Place&) {
+    no_device();
+}
 void emulator::multiply(int, float (&)[4], const std::uint32_t (&)[4], const std::uint32_t (&)[2],
                         const Place&) {
     no_device();

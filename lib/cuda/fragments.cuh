@@ -49,45 +49,32 @@ __host__ __device__ inline std::uint32_t rounded(float x) {
     const std::uint32_t up = bits + (unit / 2 - 1) + (bits / unit) % 2;
     return (x == x ? up : bits | quiet) / unit * unit;  // NaN stays NaN
 }
-
-/// Register `r` along k. @param at  gives the number at a position along k
-template <class T, class At>
-__device__ std::uint32_t packed(const At& at, int r) {
-    if constexpr (T::together == 1)
-        return rounded<T>(at(r));
-    else
-        return rounded<T>(at(2 * r)) >> 16 | rounded<T>(at(2 * r + 1));
-}
-// [load and store]
-/// This lane's part of A. @param at  gives the number in a row and column
-template <class T, class At>
-__device__ FragmentA<T> load_a(const At& at) {
-    const int group = lane() / 4, in_group = lane() % 4;
-    FragmentA<T> a;
-    for (int i = 0; i < 4; ++i) {
-        const auto of_row = [&](int k) { return static_cast<float>(at(group + 8 * (i % 2), k)); };
-        a.bits[i] = packed<T>(of_row, in_group + 4 * (i / 2));
-    }
-    return a;
-}
-
-/// This lane's part of B. @param at  gives the number in a row and column
-template <class T, class At>
-__device__ FragmentB<T> load_b(const At& at) {
-    const int group = lane() / 4, in_group = lane() % 4;
-    const auto of_column = [&](int k) { return static_cast<float>(at(k, group)); };
-    return {{packed<T>(of_column, in_group), packed<T>(of_column, in_group + 4)}};
-}
-
-/// Gives each number of this lane's part of C to `to`, with its row and column.
-template <class To>
-__device__ void store_c(const FragmentC& c, const To& to) {
-    const int group = lane() / 4, in_group = lane() % 4;
-    for (int i = 0; i < 4; ++i) to(group + 8 * (i / 2), 2 * in_group + i % 2, c.sums[i]);
-}
-// [multiply]
-/// Adds A B to C. All 32 lanes of a warp must call it together.
+// [instructions]
 #ifdef __CUDACC__
+/// Loads four matrices of 8 rows of 16 bytes from shared memory: this lane names `row`, and those
+/// of 8 neighbors are a matrix. Lane 4 g + q gets word q of row g of each or, if they are `turned`,
+/// the 16-bit numbers in column g and rows 2 q and 2 q + 1. All 32 lanes of a warp call it
+/// together.
+template <bool turned = false, class Number>
+__device__ void load_matrices(std::uint32_t (&words)[4], Number* row) {
+#if __CUDA_ARCH__ >= 800
+    const auto at = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+#define ABH_LOAD(turn)                                                                      \
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4" turn ".shared.b16 {%0, %1, %2, %3}, [%4];" \
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])           \
+                 : "r"(at)                                                                  \
+                 : "memory")
+    if constexpr (turned)
+        ABH_LOAD(".trans");
+    else
+        ABH_LOAD("");
+#undef ABH_LOAD
+#else
+    __trap();  // older devices have no tensor cores for these numbers
+#endif
+}
+
+/// Adds A B to C. All 32 lanes of a warp must call it together.
 template <class T>
 __device__ void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b) {
 #if __CUDA_ARCH__ >= 800
@@ -107,11 +94,31 @@ __device__ void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b) 
 #endif
 }
 #else
+template <bool turned = false, class Number>
+void load_matrices(std::uint32_t (&words)[4], Global<Number> row, Place place = Place::current()) {
+    emulator::load_matrices(words, row.region(), row.offset(), turned, place);
+}
 template <class T>
 void mma(FragmentC& c, const FragmentA<T>& a, const FragmentB<T>& b,
          Place place = Place::current()) {
     emulator::multiply(T::together, c.sums, a.bits, b.bits, place);
 }
 #endif
+// [load and store]
+/// Loads A, 16 rows of shared memory, from `a` on and `width` numbers apart. Each row is 32 bytes,
+/// two parts of 16, and lane 16 h + r names part h of row r.
+template <class T, class Number>
+__device__ FragmentA<T> load_a(Global<Number> a, int width) {
+    static_assert(T::together * sizeof(Number) == 4);
+    FragmentA<T> of_lane;
+    load_matrices(of_lane.bits, a + (lane() % 16 * width + depth<T> / 2 * (lane() / 16)));
+    return of_lane;
+}
 
+/// Gives each number of this lane's part of C to `to`, with its row and column.
+template <class To>
+__device__ void store_c(const FragmentC& c, const To& to) {
+    const int group = lane() / 4, in_group = lane() % 4;
+    for (int i = 0; i < 4; ++i) to(group + 8 * (i / 2), 2 * in_group + i % 2, c.sums[i]);
+}
 }  // namespace abh::cuda

@@ -110,13 +110,13 @@ void launch_elements(const char* name, void (*kernel)(Elements, P...), Index n, 
     launch(name, kernel, blocks_of(ceil_div(n - 3 * all.fours, block_size)), all, arguments...);
 }
 // [row]
-/// Elements of a row that a thread takes at once, each as far from the next as its block has
-/// threads: a warp reads one piece of memory for each, and all are on their way together.
+/// Elements of a row that a thread takes at once, each `block_size` from the next: a warp reads one
+/// piece of memory for each, and all are on their way together.
 struct SomeOfRow {
     static constexpr int count = 4;
-    Index first, n;
+    int first, n;
 
-    __device__ Index at(int e) const { return first + e * static_cast<Index>(blockDim.x); }
+    __device__ int at(int e) const { return first + e * block_size; }
     __device__ bool has(int e) const { return at(e) < n; }
     /// Reads them; what is behind the row's end becomes `otherwise`.
     __device__ void read(Real (&v)[count], Global<const Real> row, Real otherwise) const {
@@ -124,11 +124,13 @@ struct SomeOfRow {
     }
 };
 
-/// Calls `f(some)` for all elements of a row of `n` that this thread of a block takes.
+/// Calls `f(some)` for all elements of a row of `n` that this thread takes. Its block has
+/// `block_size` threads, or as many as there are elements: `block_a_row`.
 template <class F>
 __device__ void for_row(Index n, const F& f) {
-    for (Index j = threadIdx.x; j < n; j += SomeOfRow::count * static_cast<Index>(blockDim.x))
-        f(SomeOfRow{j, n});
+    const int end = static_cast<int>(n);
+    for (int j = static_cast<int>(threadIdx.x); j < end; j += SomeOfRow::count * block_size)
+        f(SomeOfRow{j, end});
 }
 // [reductions]
 /// The sum over `lanes` neighbors in a warp, which each of them gets. For 32, it takes five

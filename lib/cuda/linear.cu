@@ -15,7 +15,11 @@ namespace {
 __global__ void add_bias_kernel(Elements all, Global<Real> y, Global<const Real> bias, Index n) {
     for_elements(all, [&]<int width>(Index i) {
         Some<Real, width> row = some<width>(y)[i];
-        for (int e = 0; e < width; ++e) row.v[e] += bias[(i * width + e) % n];
+        int column = static_cast<int>(i * width % n);  // one division for all
+        for (int e = 0; e < width; ++e) {
+            row.v[e] += bias[column];
+            column = column + 1 < n ? column + 1 : 0;
+        }
         some<width>(y)[i] = row;
     });
 }

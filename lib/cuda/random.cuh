@@ -34,25 +34,5 @@ __device__ inline auto words_of(const StreamState& stream, Index block) {
 __device__ inline Real number_of(std::uint32_t word) {
     return static_cast<Real>(word >> 8) * static_cast<Real>(0x1p-24);
 }
-// [words of a warp]
-constexpr int drawn = 4 * warp;  ///< number of elements for which a warp draws at once
-
-/// Their random words, for each warp of a block. Word k of lane l is at [k][l]. Rows of 40
-/// places keep the lanes of a warp in different banks, both when writing and when reading.
-using Words = Shared<std::uint32_t, block_size / warp, 4, 40>;
-
-/// Draws for 128 elements of a stream, beginning with `first`, a multiple of 4. Each lane computes
-/// one block of four words, and shared memory passes each word to the lane that needs it.
-__device__ inline void draw(Words& words, int of_warp, Index first, const StreamState& stream) {
-    const auto c = words_of(stream, first / 4 + lane());
-    __syncwarp();  // the last words may still be read
-    for (std::size_t k = 0; k < 4; ++k) words[of_warp][k][lane()] = c[k];
-    __syncwarp();
-}
-
-/// The number in [0, 1) of element `first + 32 * quarter + lane()`.
-__device__ inline Real drawn_number(Words& words, int of_warp, int quarter) {
-    return number_of(words[of_warp][lane() % 4][warp / 4 * quarter + lane() / 4]);
-}
 
 }  // namespace abh::cuda

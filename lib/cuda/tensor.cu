@@ -81,16 +81,6 @@ __global__ void column_sums_kernel(Index n_rows, Index n, Global<Real> sums, Glo
     sums[to] = add ? sums[to] + sum : sum;
 }
 
-/// Adds up `a_i b_i` in double precision, one part per block; the processor adds the parts.
-__global__ void dot_kernel(Index n, Global<double> parts, Global<const Real> a,
-                           Global<const Real> b) {
-    double sum = 0;
-    for (Index i = first_element(); i < n; i += all_threads())
-        sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-    sum = block_sum_of_doubles(sum);
-    if (threadIdx.x == 0) parts[blockIdx.x] = sum;
-}
-
 }  // namespace
 
 Index parts_of_columns(Index n_rows, Index n) {
@@ -116,16 +106,6 @@ void add_column_sums(Tensor& sums, const Tensor& x) {
     Tensor of_parts({parts, n});
     column_sums(of_parts, x, false);
     column_sums(whole, of_parts, true);
-}
-
-double dot(const Tensor& a, const Tensor& b) {
-    const Grid grid = grid_for(a.size());
-    BasicTensor<double> parts({static_cast<Index>(grid.blocks.x)});
-    launch("dot", dot_kernel, grid, a.size(), parts.on_device(), a.on_device(), b.on_device());
-    double sum = 0;
-    if (!a.empty())
-        for (double part : parts.values()) sum += part;
-    return sum;
 }
 // [transpose]
 namespace {

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 #include <vector>
 
 #include "lib/eigen.hpp"

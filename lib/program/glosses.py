@@ -4,8 +4,6 @@ A gloss is what a word does in these sentences, not all that it can mean. The st
 character of the word needs a part of its own, as beside the rows of a heat map.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -2,7 +2,6 @@
 #include "chapters/03_masks/masks.hpp"
 
 #include <algorithm>
-#include <string>
 
 #include "chapters/03_masks/packing.hpp"
 #include "tests/ways.hpp"

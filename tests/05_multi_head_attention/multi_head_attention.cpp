@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <vector>
 
 #include "chapters/03_masks/masks.hpp"
 #include "lib/device.hpp"

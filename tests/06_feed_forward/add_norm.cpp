@@ -2,9 +2,6 @@
 #include "chapters/06_feed_forward/add_norm.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
 
 #include "tests/gradients.hpp"
 #include "tests/proof/layers.hpp"
@@ -105,14 +102,17 @@ TEST_CASE("add and norm's gradients match central differences over several block
 }
 
 TEST_CASE("every way of add and norm gives what plain gives and drops the same elements") {
-    const auto run = [](const Shape& shape, Real p, bool affine) {
+    const auto run = [](const Shape& shape, Real p, bool affine, Index before) {
         Random random(0x123456789abcdefu);
         LayerNorm norm(shape[-1], {.affine = affine});
         shake(norm);
         const Dropout dropout(p, random);
         random.next_step();
-        const Tensor x = random_tensor(shape, 5), s = random_tensor(shape, 6),
-                     dy = random_tensor(shape, 7);
+        const auto numbers = [&](std::uint64_t seed) {
+            const Index n = shape[0] * shape[2];
+            return random_tensor({before + n}, seed).rows(before, before + n).reshape(shape);
+        };
+        const Tensor x = numbers(5), s = numbers(6), dy = numbers(7);
         AddNormCache cache;
         const Tensor y = add_norm(x, s, dropout, norm, &cache);
         const AddNormGradients d = add_norm_backward(dy, dropout, norm, cache);
@@ -123,11 +123,12 @@ TEST_CASE("every way of add and norm gives what plain gives and drops the same e
     };
     // 512 numbers fill a warp's registers, 4096 a block's; where a number may be dropped, a row of
     // odd width takes up to three places more
-    for (Index n : {1, 7, 33, 130, 257, 512, 514, 4093, 4094})
+    for (Index n : {1, 7, 33, 36, 257, 512, 514, 1540, 4093, 4094})
         for (Index n_rows : {0, 1, 9, 66})
             for (Real p : {Real(0), Real(0.3)}) {
                 if (n > 600 && n_rows > 1) continue;
                 CAPTURE(n, n_rows, p);
-                same_in_every_way([&] { return run({n_rows, 1, n}, p, n_rows != 9); });
+                const Index before = n == 36 && n_rows == 9;  // no four begins there
+                same_in_every_way([&] { return run({n_rows, 1, n}, p, n_rows != 9, before); });
             }
 }

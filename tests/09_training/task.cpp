@@ -1,7 +1,6 @@
 // Once: tasks, their names, and how a model was made.
 #include "chapters/09_training/loop/task.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <regex>
 #include <set>

@@ -92,7 +92,7 @@ TEST_CASE("each rung asks the memories for what the page computes", "[cuda]") {
     // a step copies 2 fours of 4 turns, and reads 8 fours in 8 turns and 8 in 16 for each four p
     CHECK(asked(Rung::two_stages) == Asked{warps * (2 * steps + 16), warps * (32 * steps + 256),
                                            warps * steps * 34, warps * steps * 56, steps});
-    // a step reads 4 fragments of 4 words and 4 of 2
+    // a step reads 4 fragments of 4 turns at once, and 4 of 2 words
     CHECK(asked(Rung::tensor_cores) == Asked{warps * (2 * steps + 64), warps * (32 * steps + 512),
-                                             warps * steps * 26, warps * steps * 32, steps});
+                                             warps * steps * 14, warps * steps * 32, steps});
 }

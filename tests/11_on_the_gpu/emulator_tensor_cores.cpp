@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 
+#include "lib/cuda/counts.hpp"
 #include "lib/cuda/fragments.cuh"
 #include "lib/matmul.hpp"
 #include "tests/11_on_the_gpu/refused.hpp"
@@ -24,8 +25,9 @@ float number(std::uint32_t bits, int i) {
 template <class T>
 __global__ void layout_kernel(Global<Real> y) {
     const auto at = [](int row, int column) { return 16 * row + column; };
-    const auto a = cuda::load_a<T>(at);
-    const auto b = cuda::load_b<T>(at);
+    cuda::FragmentA<T> a;
+    cuda::FragmentB<T> b;
+    cuda::load(a, b, at, at);
     Index next = 24 * static_cast<Index>(threadIdx.x);
     for (int i = 0; i < 4 * T::together; ++i)
         y[next++] = number<T>(a.bits[i / T::together], i % T::together);
@@ -49,6 +51,22 @@ __global__ void ones_kernel(Global<Real> y, int lanes_of_bf16, std::uint32_t one
     else
         add_ones<cuda::Tf32>(c, ones);
     y[threadIdx.x] = c.sums[3];
+}
+
+/// Loads rows of 16 bytes, `apart` numbers from each other, that no barrier separates from the
+/// writes if `racing`.
+template <int apart>
+__global__ void rows_kernel(Global<Real> y, bool racing, int moved, bool from_device) {
+    __shared__ cuda::Shared<float, 32 * apart> rows;
+    for (int i = 0; i < apart; ++i)
+        rows[cuda::lane() + 32 * i] = static_cast<float>(cuda::lane() + 32 * i);
+    if (!racing) __syncwarp();
+    std::uint32_t words[4];
+    if (from_device)
+        cuda::load_matrices(words, y + 4 * cuda::lane());
+    else
+        cuda::load_matrices(words, &rows[apart * cuda::lane() + moved]);
+    y[threadIdx.x] = std::bit_cast<float>(words[3]);
 }
 
 }  // namespace
@@ -117,4 +135,29 @@ TEST_CASE(
     CHECK_THAT(ones(32, 7), Contains("waits in another call at emulator_tensor_cores.cpp"));
     CHECK_THAT(ones(24, 24),
                Contains("a warp that has fewer than 32 threads (emulator_tensor_cores.cpp"));
+}
+
+TEST_CASE("rows of matrices are loaded in four turns if they lie in different banks", "[cuda]") {
+    const ScopedWay device(Way::cuda);
+    Tensor y({32});
+    const auto load = [&](auto kernel, bool racing, int moved, bool from_device, int threads = 32) {
+        cuda::count_kernels(true);
+        const std::string said = refused("rows", kernel, cuda::blocks_of(1, threads), y.on_device(),
+                                         racing, moved, from_device);
+        cuda::count_kernels(false);
+        return said;
+    };
+    const auto turns = [] {
+        const cuda::KernelCount c = cuda::kernel_counts().front();
+        return c.shared_turns - (c.shared_requests - 1);  // each store takes one
+    };
+    CHECK(load(rows_kernel<12>, false, 0, false) == "nothing");
+    CHECK(y(6) == 12 * 25 + 2);  // lane 4 + 2 has word 2 of row 1 of the last matrix
+    CHECK(turns() == 4);
+    CHECK(load(rows_kernel<8>, false, 0, false) == "nothing");
+    CHECK(turns() == 8);  // rows 0 and 4 meet in the same banks
+    CHECK_THAT(load(rows_kernel<8>, true, 0, false), Contains("with no barrier in between"));
+    CHECK_THAT(load(rows_kernel<8>, false, 2, false), Contains("no multiple of 16"));
+    CHECK_THAT(load(rows_kernel<8>, false, 0, true), Contains("not from shared memory"));
+    CHECK_THAT(load(rows_kernel<4>, false, 0, false, 24), Contains("fewer than 32 threads"));
 }

@@ -1,7 +1,6 @@
 // Once: chapter 12: what a step must do at least, limits, and comparisons.
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 
 #include "chapters/09_training/optimizer/optimizer.hpp"

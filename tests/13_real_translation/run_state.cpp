@@ -1,7 +1,6 @@
 // Once: what a run of training leaves behind, so that nothing is lost.
 #include "chapters/13_real_translation/practice/run_state.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 

@@ -1,7 +1,5 @@
 """The native programs of the live parts' modules, and how much a page's numbers may differ from theirs."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections import Counter

@@ -1,6 +1,4 @@
-"""A small project in place of the book's: its pages are rendered, spoilt, and rendered again."""
-
-from __future__ import annotations
+"""Where everything is; and a small project in place of the book's: its pages are rendered, spoilt, and rendered again."""
 
 import os
 import shutil
@@ -11,8 +9,10 @@ import unittest
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent.parent
-OFFLINE = REPOSITORY / "docs" / "offline.py"
+ROOT = HERE.parent.parent
+# Where the modules are that are tested; so this one is imported before them.
+sys.path[:0] = [str(ROOT / folder) for folder in ("bench", "docs", "docs/extensions", "docs/live", "lib/program", "tests")]
+OFFLINE = ROOT / "docs" / "offline.py"
 CHAPTER = "chapters/04_small_attention/index.md"
 WORKBENCH = "chapters/00_workbench/index.md"
 
@@ -52,10 +52,10 @@ class Project:
             shutil.copy(figures / f"weights.{look}.svg", figures / f"weights.narrow.{look}.svg")
 
     def render(self) -> subprocess.CompletedProcess[str]:
-        return run(REPOSITORY / "docs/build.py", "--root", self.root, "--build", self.build, "--jobs", 1)
+        return run(ROOT / "docs/build.py", "--root", self.root, "--build", self.build, "--jobs", 1)
 
     def tangle(self, *options: object) -> subprocess.CompletedProcess[str]:
-        return run(REPOSITORY / "docs/tangle.py", self.html, *options)
+        return run(ROOT / "docs/tangle.py", self.html, *options)
 
 
 class Case(unittest.TestCase):

@@ -1,7 +1,5 @@
 """./book bench from its options to its table, with systems that do no work: they take turns, and what disturbs them is noticed."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import itertools
@@ -15,8 +13,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "lib/program"), str(ROOT / "bench")]
+import project  # noqa: F401 - it says where these are
 
 import cli
 import load
@@ -216,7 +213,3 @@ class Turns(unittest.TestCase):
         seconds = (load.read_ticks()[1] - before) / os.sysconf("SC_CLK_TCK")
         self.assertGreater(seconds, 0.25)  # in ticks of 0.01 s
         self.assertLess(seconds, 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

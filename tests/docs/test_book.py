@@ -3,19 +3,13 @@
     build/venv/bin/python -m unittest discover tests/docs
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
-import sys
 import tempfile
-import unittest
 from pathlib import Path
 
-from project import CHAPTER, OFFLINE, REPOSITORY, WORKBENCH, Case, Project, run
-
-sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
+from project import CHAPTER, OFFLINE, WORKBENCH, Case, Project, run
 
 from abh_book import weave
 from abh_book.search import Search
@@ -267,7 +261,3 @@ class Rendered(Case):
         for name, _, words in flaws:
             self.assert_refused(done, words)
             (self.good.html / name).unlink()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Every command in Python ends with one line when something is wrong, and with a status, whatever its reader and its disk do."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -15,8 +13,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "lib/program"))
+from project import ROOT
 
 import cli
 
@@ -164,7 +161,3 @@ class Serve(unittest.TestCase):
             _, said = process.communicate(timeout=30)
             self.assertEqual(process.returncode, 0)
             self.assertNotIn("Traceback", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

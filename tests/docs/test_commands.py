@@ -1,13 +1,8 @@
 """The commands on the pages: that there are such programs, files and options."""
 
-from __future__ import annotations
-
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+from project import ROOT
 
 import commands
 
@@ -36,7 +31,3 @@ class Commands(unittest.TestCase):
     @unittest.skipUnless(commands.with_parser(["./book", "run", "09"]), "chapter 9's program is not built")
     def test_a_program_reads_values_too(self) -> None:
         self.assertIn("--epochs", commands.wrong(["./book", "run", "09", "--epochs", "several"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,12 @@
 """Figures are drawn from what a program wrote, light and dark, wide and narrow."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import tempfile
-import unittest
 from pathlib import Path
 
-from project import REPOSITORY, Case, run
+from project import ROOT, Case, run
 
 
 class Figures(Case):
@@ -33,7 +30,7 @@ def weights(data: Data, fig: Figure) -> None:
         words = {"words": {"value": "我 有 P"}}
         (results / "results.json").write_text(json.dumps(words), encoding="utf-8")
         return run(
-            REPOSITORY / "figures/draw.py", "04_small_attention", "--figures", folder, "--results", folder / "results",
+            ROOT / "figures/draw.py", "04_small_attention", "--figures", folder, "--results", folder / "results",
             "--out", folder / "out",
         )
 
@@ -58,7 +55,3 @@ def weights(data: Data, fig: Figure) -> None:
         with tempfile.TemporaryDirectory() as name:
             done = self.draw(Path(name), self.SOURCE.replace('array("weights")', 'array("wieghts")'))
             self.assert_refused(done, "figure weights", "wieghts.npy", "arrays of this run: weights")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,12 +4,9 @@ What they are made with is installed by `./book build --epub` or `--pdf`; withou
 are skipped.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ET
@@ -17,14 +14,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from project import CHAPTER, REPOSITORY, Case, Project, run
-
-sys.path[:0] = [str(REPOSITORY / "docs" / "extensions"), str(REPOSITORY / "tests")]
+from project import CHAPTER, ROOT, Case, Project, run
 
 from abh_book import weave
 from nightly import nightly
 
-FORMATS = REPOSITORY / "docs" / "formats"
+FORMATS = ROOT / "docs" / "formats"
 HAVE = all(importlib.util.find_spec(name) for name in ("tinyhtml5", "weasyprint", "pypdf"))
 WITHOUT = "not installed: docs/requirements-formats.txt; ./book build --epub or --pdf installs it"
 
@@ -212,7 +207,3 @@ class Refused(Case):
 
     def test_without_pages_it_says_how_to_make_them(self) -> None:
         self.assert_refused(make(self.project(), "--epub"), "./book build")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """bench/gpu, where there is no device."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import importlib.machinery
@@ -14,6 +12,8 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+
+from project import ROOT
 
 # Seconds that an H200 with 16 cores would take, as estimated from the machine code and from what others report; of words
 # that a command contains, the last one counts.
@@ -49,12 +49,10 @@ HOME = {
     ],
 }  # the second, what came of it, and the step
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
-
 
 class Gpu(unittest.TestCase):
     def setUp(self):
-        loader = importlib.machinery.SourceFileLoader("bench_gpu", str(REPOSITORY / "bench" / "gpu"))
+        loader = importlib.machinery.SourceFileLoader("bench_gpu", str(ROOT / "bench" / "gpu"))
         self.gpu = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_gpu", loader))
         loader.exec_module(self.gpu)
 
@@ -133,7 +131,3 @@ class Gpu(unittest.TestCase):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             self.gpu.print_table(works)
         self.assertRegex(printed.getvalue(), r"softmax +4.0 +2000 +50% +PyTorch fp32 0.75")
-
-
-if __name__ == "__main__":
-    unittest.main()

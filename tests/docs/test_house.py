@@ -1,19 +1,14 @@
 """The house: who may know whom, what keeps the plain way plain, and what no chapter takes from a later one."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from project import ROOT
 
-sys.path.insert(0, str(ROOT / "tests"))
 from cpp_tokens import tokens
 
 COMPILER = shutil.which(os.environ.get("CXX", "c++"))
@@ -54,12 +49,12 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (122_895, r".*"),
-    "Python": (29_060, r".*\.py"),
-    "lib": (8_100, rf"lib/.*{CODE}"),
-    "lib's root": (1_790, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (23_190, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_520, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "everything": (122_730, r".*"),
+    "Python": (28_780, r".*\.py"),
+    "lib": (8_110, rf"lib/.*{CODE}"),
+    "lib's root": (1_780, rf"lib/[^/]*{CODE}"),
+    "the chapters' code without exercises": (23_270, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (17_600, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
 CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/(?:twins/chapter_15_\w+|test_model)\.py|bench/(?:llama|published)_peer\.py"
@@ -232,7 +227,3 @@ class House(unittest.TestCase):
         self.assertNotIn("checks for NaN", said("-O2"))
         for flag in ("-ffast-math", "-Ofast", "-ffinite-math-only"):
             self.assertIn("compile without -ffast-math", said(flag))
-
-
-if __name__ == "__main__":
-    unittest.main()

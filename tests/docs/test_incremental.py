@@ -1,11 +1,8 @@
 """What is made again after a change of a small project, and what is left alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
-import unittest
 
 from project import CHAPTER, WORKBENCH, Case
 
@@ -61,7 +58,3 @@ class Incremental(Case):
         project.edit(WORKBENCH, "On to", "Now to")
         self.assert_refused(project.render(), f"pages read but not written: 1, such as {name}", "anew")
         self.assert_succeeds(project.render())
-
-
-if __name__ == "__main__":
-    unittest.main()

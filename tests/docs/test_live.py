@@ -1,15 +1,10 @@
 """The live parts of the pages: what belongs together is there, and what a reader loads is small."""
 
-from __future__ import annotations
-
 import gzip
 import re
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "docs" / "live")]
+from project import ROOT
 
 import module
 from abh_book import live
@@ -57,7 +52,3 @@ class Recorded(unittest.TestCase):
             self.assertLessEqual(total, most)
         for name in live.CHECKPOINTS.values():
             self.assertLess((module.RECORDED / name).stat().st_size, 1_500_000)
-
-
-if __name__ == "__main__":
-    unittest.main()

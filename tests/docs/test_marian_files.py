@@ -250,7 +250,3 @@ class Fields(unittest.TestCase):
             | names(r'tokenizer_config(?:\.get\(|\[)"(\w+)"', tokenization_auto, base.from_pretrained),
             "tokenizer",
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

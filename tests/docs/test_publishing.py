@@ -1,7 +1,5 @@
 """What stands around the book: the workflow that publishes it, the container to read it in."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -9,7 +7,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from project import ROOT
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 BOOK = (ROOT / ".github/workflows/book.yml").read_text(encoding="utf-8")
 
@@ -67,7 +65,3 @@ class Container(unittest.TestCase):
         self.assertLessEqual({"catch2", "bubblewrap"}, asked)
         given = set((ROOT / ".devcontainer/Dockerfile").read_text(encoding="utf-8").split())
         self.assertEqual(sorted(asked - given), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

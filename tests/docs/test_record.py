@@ -3,19 +3,15 @@
     build/venv/bin/python -m unittest discover tests/docs
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 from typing import Any
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(REPOSITORY / "docs"))
+from project import ROOT
 
 import record
 
@@ -31,12 +27,12 @@ def put(folder: Path, values: dict[str, Any]) -> None:
 
 class TheRecord(unittest.TestCase):
     def test_every_run_is_recorded_by_the_program_as_it_is_now(self) -> None:
-        wrong = list(record.stale(REPOSITORY))
+        wrong = list(record.stale(ROOT))
         self.assertEqual(wrong, [], "\n  ".join(["the record is not the programs' own; write it anew: ./book record", *wrong]))
 
     def test_it_is_small(self) -> None:
-        live = REPOSITORY / "recorded" / "live"  # has its own bound, in test_live.py
-        files = [path for path in (REPOSITORY / "recorded").rglob("*") if path.is_file() and live not in path.parents]
+        live = ROOT / "recorded" / "live"  # has its own bound, in test_live.py
+        files = [path for path in (ROOT / "recorded").rglob("*") if path.is_file() and live not in path.parents]
         self.assertLessEqual(sum(path.stat().st_size for path in files), record.LARGEST)
 
 
@@ -182,7 +178,3 @@ class Verdicts(unittest.TestCase):
 
         self.assertEqual(record.speed([time(3.0), time(5.0), time(90.0, disturbed=True), time(4.0)]), 2.0)
         self.assertIsNone(record.speed([]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,8 +1,5 @@
 """What the book's pipeline refuses, on a small project."""
 
-from __future__ import annotations
-
-import unittest
 
 from project import CHAPTER, WORKBENCH, Case
 
@@ -102,7 +99,3 @@ class Refused(Case):
         done = project.render()
         self.assert_refused(done, WORKBENCH, "at most 3500")
         self.assertNotIn(CHAPTER, done.stdout + done.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

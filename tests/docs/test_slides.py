@@ -3,8 +3,6 @@
 reveal.js, which turns the slides, is installed by `./book build --slides`; without it, these tests are skipped.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import runpy
 import shutil
@@ -14,9 +12,9 @@ import zipfile
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
-from project import CHAPTER, OFFLINE, REPOSITORY, Case, Project, run
+from project import CHAPTER, OFFLINE, ROOT, Case, Project, run
 
-SLIDES = REPOSITORY / "docs" / "slides"
+SLIDES = ROOT / "docs" / "slides"
 HAVE = importlib.util.find_spec("sphinx_revealjs") is not None
 SOLUTION = "`````{fold} Solution\nDivide by the sum.\n`````\n"
 LONG = "\n".join(f"line {number}\n" for number in range(35))
@@ -30,7 +28,7 @@ class Decks(Case):
         cls.addClassCleanup(folder.cleanup)
         cls.made = Project(Path(folder.name).resolve())
         cls.made.edit(CHAPTER, "Leave the sum out.\n```\n", f"Leave the sum out.\n```\n\n{SOLUTION}")
-        shutil.copy(REPOSITORY / "CITATION.cff", cls.made.root)
+        shutil.copy(ROOT / "CITATION.cff", cls.made.root)
         cls.said = [cls.made.render(), run(SLIDES, "--root", cls.made.root, "--build", cls.made.build)]
 
     def setUp(self) -> None:
@@ -82,7 +80,3 @@ class Decks(Case):
         self.assertIn("Creative Commons Attribution-ShareAlike 4.0", files["README.md"])
         self.assertIn("| `04_small_attention-weights.svg` | Weights $A$ of the sentence, row by row. |", files["README.md"])
         self.assertIn("cff-version", files["CITATION.cff"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,14 +1,11 @@
 """Spelling of prose, comments and messages, in American English: "optimizer", "color", "neighbor"; and glosses of Chinese words."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import unittest
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "lib/program"))
+from project import ROOT
+
 import glosses
 
 FOLDERS = ("bench", "chapters", "cmake", "docs", "figures", "lib", "tests")
@@ -35,7 +32,3 @@ class Spelling(unittest.TestCase):
         shown = ("docs/*.md", "docs/live/page/*.js", "chapters/*/*.md", "chapters/09_training/data/*.[ch]pp")
         text = "\n".join(path.read_text(encoding="utf-8") for one in shown for path in sorted(ROOT.glob(one)))
         self.assertEqual({word for word, gloss in glosses.pieces(text) if not gloss and glosses.HAN.search(word)}, set())
-
-
-if __name__ == "__main__":
-    unittest.main()

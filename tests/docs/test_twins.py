@@ -1,19 +1,13 @@
 """Every derived equality of the pages, at random points. See tests/docs/twins/__init__.py."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re
-import sys
 import unittest
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parent.parent
-sys.path.insert(0, str(HERE))
+from project import ROOT
 
 import twins
 from twins import Draw, Sides, Twin
@@ -32,7 +26,7 @@ def labels() -> set[str]:
     """The labels of all equations on the pages."""
     return {
         a or b
-        for page in sorted((REPOSITORY / "chapters").glob("*/*.md"))
+        for page in sorted((ROOT / "chapters").glob("*/*.md"))
         for a, b in LABEL.findall(page.read_text(encoding="utf-8"))
     }
 
@@ -65,7 +59,3 @@ class Twins(unittest.TestCase):
 
     def test_each_twin_belongs_to_an_equation(self) -> None:
         self.assertEqual(sorted(set(twins.twins) - labels()), [])
-
-
-if __name__ == "__main__":
-    unittest.main()

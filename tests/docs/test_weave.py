@@ -1,15 +1,10 @@
 """Sources cut into parts, and put together again from the pages of a small project."""
 
-from __future__ import annotations
-
-import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from project import CHAPTER, REPOSITORY, Case
-
-sys.path.insert(0, str(REPOSITORY / "docs" / "extensions"))
+from project import CHAPTER, Case
 
 from abh_book import weave
 
@@ -67,7 +62,3 @@ class Weave(unittest.TestCase):
                 with self.assertRaises(weave.Failure) as caught:
                     weave.read_source(Path(folder), "f.cpp")
                 self.assertTrue(str(caught.exception).startswith(words), caught.exception)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 // Prints, for every component, how far its gradients are from finite differences (double precision
 // only) and how far its results and gradients are from PyTorch's.
-#include <cmath>
 
 #include "lib/program/program.hpp"
 #include "tests/proof/proof.hpp"

@@ -3,8 +3,6 @@
 ABH_PROGRAM names the program of chapter 14; ABH_KILLS says how often it is killed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -200,7 +198,3 @@ class SeveralProcesses(resume.Runs):
         self.assertEqual(still_alive(ranks, time.monotonic() + 10), [])
         self.run_whole(save, "--ranks", "2", "--resume")
         self.assert_same(save)
-
-
-if __name__ == "__main__":
-    unittest.main()

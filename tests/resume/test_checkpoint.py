@@ -3,8 +3,6 @@
 ABH_TRAINING and ABH_DECODING name the programs of chapters 9 and 10.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource
@@ -116,7 +114,3 @@ class Checkpoints(unittest.TestCase):
             line = self.refused(*options, "--checkpoint", f"{file.parent}/checkpoints/../{file.name}")
             self.assertIn(f"{file} cannot be the checkpoint and something else", line)
             self.assertEqual(file.read_bytes() if file.exists() else None, before)
-
-
-if __name__ == "__main__":
-    unittest.main()

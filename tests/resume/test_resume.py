@@ -3,8 +3,6 @@
 ABH_PROGRAM names the program of chapter 13.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -327,7 +325,3 @@ class RunOfTraining(Runs):
             process.kill()
             process.wait()
             process.stdout.close()
-
-
-if __name__ == "__main__":
-    unittest.main()

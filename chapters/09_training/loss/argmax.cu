@@ -35,16 +35,15 @@ __global__ void argmax_kernel(Index n, Global<Prediction> best, Global<const Rea
     int place = nowhere;
     for_row(n, [&](const SomeOfRow& some) {
         Real v[SomeOfRow::count];
-        some.read(v, x, lowest);
+        some.read(v, x, -infinity<Real>());
         const Real before = largest;
         for (int e = 0; e < some.count; ++e)
             if (v[e] > largest) {
                 largest = v[e];
-                place = static_cast<int>(some.at(e));
+                place = some.at(e);
             }
         total *= exp(before - largest);
-        for (int e = 0; e < some.count; ++e)
-            if (some.has(e)) total += exp(v[e] - largest);
+        for (const Real logit : v) total += exp(logit - largest);
     });
     const Real of_row = block_max(largest);
     total = block_sum(total * exp(largest - of_row));

@@ -19,27 +19,25 @@ __global__ void cross_entropy_kernel(Index n, Global<const Real> logits,
     Real row_max = lowest, total = 0, sum = 0;
     for_row(n, [&](const SomeOfRow& some) {
         Real v[SomeOfRow::count];
-        some.read(v, x, lowest);
+        some.read(v, x, -infinity<Real>());
         const Real before = row_max;
         for (const Real logit : v) row_max = logit > row_max ? logit : row_max;
         total *= exp(before - row_max);
-        for (int e = 0; e < some.count; ++e)
-            if (some.has(e)) {
-                total += exp(v[e] - row_max);
-                sum += v[e];
-            }
+        for (int e = 0; e < some.count; ++e) {
+            total += exp(v[e] - row_max);
+            sum += some.has(e) ? v[e] : Real(0);
+        }
     });
     const Real of_thread = row_max;
     row_max = block_max(row_max);
     total = block_sum(total * exp(of_thread - row_max));
     sum = block_sum(sum);
     if (probabilities)
-        for_row(n, [&, inverse = 1 / total](const SomeOfRow& some) {
+        for_row(n, [&, inverse = 1 / total, p = probabilities + row * n](const SomeOfRow& some) {
             Real v[SomeOfRow::count];
             some.read(v, x, lowest);
             for (int e = 0; e < some.count; ++e)
-                if (some.has(e))
-                    probabilities[row * n + some.at(e)] = exp_or_zero(v[e] - row_max) * inverse;
+                if (some.has(e)) p[some.at(e)] = exp_or_zero(v[e] - row_max) * inverse;
         });
     if (threadIdx.x > 0) return;
     const std::int32_t target = targets[row];
@@ -83,13 +81,12 @@ __global__ void cross_entropy_backward_kernel(Index n, Global<Real> dlogits,
     const Index row = blockIdx.x;
     const std::int32_t target = targets[row];
     const Real even = smoothing / static_cast<Real>(n);
-    for_row(n, [&](const SomeOfRow& some) {
+    for_row(n, [&, dx = dlogits + row * n](const SomeOfRow& some) {
         Real p[SomeOfRow::count];
         some.read(p, probabilities + row * n, 0);
         for (int e = 0; e < some.count; ++e) {
             const Real pi = even + (some.at(e) == target ? 1 - smoothing : Real(0));
-            if (some.has(e))
-                dlogits[row * n + some.at(e)] = target == ignore ? 0 : (p[e] - pi) * share;
+            if (some.has(e)) dx[some.at(e)] = target == ignore ? 0 : (p[e] - pi) * share;
         }
     });
 }

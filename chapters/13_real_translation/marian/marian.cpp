@@ -1,6 +1,5 @@
 #include "chapters/13_real_translation/marian/marian.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <set>
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

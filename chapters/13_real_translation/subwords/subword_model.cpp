@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>

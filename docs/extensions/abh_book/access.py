@@ -5,8 +5,6 @@ so that the arrow keys scroll it, and it says what it is. `_static/book.js` take
 fit.
 """
 
-from __future__ import annotations
-
 import html
 from typing import Any
 
@@ -32,10 +30,6 @@ def visit_container(self: HTML5Translator, node: nodes.container) -> None:
         self.body[-1] = self.body[-1].replace("<div ", f"<div {scrolls(label)} ", 1)
 
 
-def depart_container(self: HTML5Translator, node: nodes.container) -> None:
-    depart_container_html(self, node)
-
-
 def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
     before = len(self.body)
     label = BLOCKS.get(node.get("language", ""), "Text as it is typed")
@@ -45,18 +39,10 @@ def visit_literal_block(self: HTML5Translator, node: nodes.literal_block) -> Non
         self.body[before] = self.body[before].replace("<pre", f"<pre {scrolls(label)}", 1)
 
 
-def depart_literal_block(self: HTML5Translator, node: nodes.literal_block) -> None:
-    HTML5Translator.depart_literal_block(self, node)
-
-
 def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
     """Make an entry of the bibliography a list item, because docutils' role for it, doc-biblioentry, is deprecated."""
     HTML5Translator.visit_citation(self, node)
     self.body[-1] = self.body[-1].replace('role="doc-biblioentry"', 'role="listitem"')
-
-
-def depart_citation(self: HTML5Translator, node: nodes.citation) -> None:
-    HTML5Translator.depart_citation(self, node)
 
 
 def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -68,7 +54,7 @@ def name_captions(app: Sphinx, page: str, template: str, context: dict[str, Any]
 
 def setup(app: Sphinx) -> None:
     app.setup_extension("myst_parser")  # which would otherwise replace these handlers by its own
-    app.add_node(nodes.container, override=True, html=(visit_container, depart_container))
-    app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, depart_literal_block))
-    app.add_node(nodes.citation, override=True, html=(visit_citation, depart_citation))
+    app.add_node(nodes.container, override=True, html=(visit_container, depart_container_html))
+    app.add_node(nodes.literal_block, override=True, html=(visit_literal_block, HTML5Translator.depart_literal_block))
+    app.add_node(nodes.citation, override=True, html=(visit_citation, HTML5Translator.depart_citation))
     app.connect("html-page-context", name_captions, priority=900)  # after the theme has made its tree

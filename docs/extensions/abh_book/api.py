@@ -7,8 +7,6 @@ It is Breathe's `doxygenfile` without the box around each namespace. A namespace
 open would otherwise be declared once on each of their pages; here every name is shown in full.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from breathe import parser

@@ -54,8 +54,6 @@ with `:=` and needs none.
     `````
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """Data that pages leave in Sphinx's environment: dropped when a page is read again, and merged from parallel readers."""
 
-from __future__ import annotations
-
 from typing import Generic, TypeVar
 
 from sphinx.application import Sphinx

@@ -8,8 +8,6 @@
 On the page with all cards, each has a link to the page that it comes from, and its equations have no numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

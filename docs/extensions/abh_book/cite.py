@@ -9,8 +9,6 @@ The entries are in `docs/references.bib`. A page cites by
 The last form, and `{ref}` with a key, keep the page's own words. All of them show the entry when the pointer rests on them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

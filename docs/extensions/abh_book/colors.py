@@ -1,7 +1,5 @@
 """The colors of code on a light page: Pygments' style `friendly`, but darker where its contrast with the page is below 4.5 : 1."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pygments.styles.friendly import FriendlyStyle

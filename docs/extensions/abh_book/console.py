@@ -7,8 +7,6 @@
     ```
 """
 
-from __future__ import annotations
-
 import html
 import re
 import unicodedata

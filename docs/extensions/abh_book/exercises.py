@@ -20,8 +20,6 @@ Difficulty counts from one to three. The number starts with the chapter's own an
 `{list-of} skills` shows what an exercise trains, and which ones it needs first.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -6,8 +6,6 @@ what is new. A formula that KaTeX refuses fails the build at its place. The styl
 fonts are copied beside the pages, so that no page asks another host for anything.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

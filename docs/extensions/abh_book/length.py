@@ -4,8 +4,6 @@ A word is anything between blanks that contains a letter or a digit. Code, table
 counts as its symbols.
 """
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -30,8 +30,6 @@ quotation is marked as one and does not count as a second showing:
     ```
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 import posixpath

@@ -8,8 +8,6 @@ that catch them), `exercises` (a table with difficulty, points, hours and kind) 
 each exercise trains, and which ones it needs first).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field

@@ -16,8 +16,6 @@ from this build if it has trained them, else the recorded ones) come to _static/
 does next.js, what two models of chapter 15 say of the next word, from the arrays of the program's run `choices`.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

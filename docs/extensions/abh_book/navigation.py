@@ -5,8 +5,6 @@ that takes longer than everything else. Here both happen once. For each page, th
 book's folder, and the page itself and its parents are marked. A page of a chapter does not repeat the chapter's name.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 from functools import lru_cache

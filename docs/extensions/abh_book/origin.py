@@ -3,8 +3,6 @@
 A line at the end of each page says which runs it shows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

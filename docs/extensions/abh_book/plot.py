@@ -8,8 +8,6 @@
 A screen as narrow as a phone's shows the figure's narrow shape, where it has one.
 """
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -3,8 +3,6 @@
 A page names a run, or what was drawn from one, as `04/main`; a page of chapter 4 may leave out the chapter.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

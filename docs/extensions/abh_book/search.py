@@ -6,8 +6,6 @@ a space between them. A number with a point is one word: 04.2 finds the exercise
 the index. English words are stemmed as usual.
 """
 
-from __future__ import annotations
-
 import re
 
 from sphinx.application import Sphinx

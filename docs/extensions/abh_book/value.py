@@ -26,8 +26,6 @@ The machine of a run is named where its numbers stand: `processor`, `compiler` a
     {value}`04/main/processor`
 """
 
-from __future__ import annotations
-
 import html
 import operator
 import re

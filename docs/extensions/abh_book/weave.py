@@ -13,8 +13,6 @@ shown as far as a page wants them.
 Standard library only: `docs/tangle.py` works without Sphinx.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import dataclass

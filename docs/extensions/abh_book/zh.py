@@ -5,8 +5,6 @@
 The glosses are those of lib/program/glosses.py. They are ruby text, so a reader without it sees 我 (I) 有 (have).
 """
 
-from __future__ import annotations
-
 import html
 
 import glosses

@@ -139,7 +139,7 @@ std::byte* access(Region& region, const Use& use, const Place& place) {
         fail(fmt::format("reads element {} of {} memory, which nothing wrote", use.at / n,
                          region.kind),
              place);
-    if (counting) count_access(region, use.at, use.size, place);
+    if (counting) count_access(region, use, place);
     region.used = true;
     if (region.element_bytes == 0)
         use_elements(region, use, place);

@@ -238,13 +238,44 @@ float number(std::uint32_t bits, int i, int together) {
     return std::bit_cast<float>(i == 0 ? bits << 16 : bits & 0xffff0000u);
 }
 
+/// The first thread of the running thread's warp, which must be whole to do this.
+int whole_warp(const char* what, const Place& place) {
+    const int first = kernel.thread / 32 * 32;
+    if (static_cast<std::size_t>(first) + 32 > kernel.threads.size())
+        fail(fmt::format("{} matrices in a warp that has fewer than 32 threads", what), place);
+    return first;
+}
+
 }  // namespace
+
+void load_matrices(std::uint32_t (&words)[4], Region* region, std::int64_t at, bool turned,
+                   const Place& place) {
+    const int first = whole_warp("loads", place), group = kernel.thread % 32 / 4,
+              in_group = kernel.thread % 4;
+    if (!region || region->element_bytes == 0)
+        fail("loads matrices, but not from shared memory", place);
+    if (at % 16 != 0)
+        fail(fmt::format("loads a row at offset {}, which is no multiple of 16", at), place);
+    Thread& thread = thread_of(kernel.thread);
+    const auto turn = static_cast<std::size_t>(thread.exchanges++ % 2);
+    thread.rows[turn] = {region, at};
+    wait(Waits::for_matrices, place);
+    for (int i = 0; i < 4; ++i) {
+        const auto row = [&](int r) { return thread_of(first + 8 * i + r).rows[turn]; };
+        const auto [own, from] = row(group);
+        const std::byte* word = access(*own, {from + 4 * in_group, 4, 4, false, false, i}, place);
+        std::memcpy(&words[i], word, 4);
+        for (int half = 0; turned && half < 2; ++half) {  // what other lanes have checked
+            const auto [other, begin] = row(2 * in_group + half);
+            std::memcpy(reinterpret_cast<std::byte*>(&words[i]) + 2 * half,
+                        other->bytes.data() + begin + 2 * group, 2);
+        }
+    }
+}
 
 void multiply(int together, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
               const Place& place) {
-    const int first = kernel.thread / 32 * 32, lane = kernel.thread % 32;
-    if (static_cast<std::size_t>(first) + 32 > kernel.threads.size())
-        fail("multiplies matrices in a warp that has fewer than 32 threads", place);
+    const int first = whole_warp("multiplies", place), lane = kernel.thread % 32;
     Thread& thread = thread_of(kernel.thread);
     const auto turn = static_cast<std::size_t>(thread.exchanges++ % 2);
     thread.registers[turn] = {a[0], a[1], a[2], a[3], b[0], b[1]};

@@ -101,6 +101,7 @@ struct Use {
     std::int64_t at;
     std::size_t size, alignment;
     bool write, atomic;
+    int part = 0;  ///< of a request that takes its turns for one part after another
 
     template <class T>
     static Use of(std::int64_t at, bool write, bool atomic = false) {
@@ -233,12 +234,17 @@ private:
     Region region_;
 };
 // [threads]
-enum class Waits { no, for_block, for_warp, for_exchange, for_tf32, for_bf16, done };
+enum class Waits { no, for_block, for_warp, for_exchange, for_matrices, for_tf32, for_bf16, done };
 
 /// Waits for the other threads of the block or warp, which must wait at the same `place`.
 void wait(Waits what, const Place& place);
 /// Gives `value` to the rest of the warp, and returns that of `lane`. It orders no memory accesses.
 std::uint64_t exchange(std::uint64_t value, int lane, const Place& place);
+/// `ldmatrix`: loads four matrices of 8 rows of 16 bytes, whose addresses the lanes of a warp name:
+/// lane 8 i + r row r of matrix i. Lane 4 g + q gets word q of row g of each or, if they are
+/// `turned`, the halves of 16 bits in column g and rows 2 q and 2 q + 1.
+void load_matrices(std::uint32_t (&words)[4], Region* region, std::int64_t at, bool turned,
+                   const Place& place);
 /// `mma.sync`: multiplies two matrices that the lanes of a warp hold in `a` and `b`, each register
 /// with `together` numbers, and adds this lane's part of the product to `c`.
 void multiply(int together, float (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],

@@ -38,6 +38,7 @@ struct Thread {
     std::vector<Copy> copies = {};
     int group = 0;                            ///< of the copies that are begun next
     std::array<Registers, 2> registers = {};  ///< given to the others of its warp, used in turn
+    std::array<std::pair<Region*, std::int64_t>, 2> rows;  ///< of a matrix, in the same way
 };
 // [state]
 /// The running kernel.
@@ -80,7 +81,7 @@ std::string to_string(int thread);
 using cuda::detail::counting;  // whether the next four are to be called
 
 void count_launch(Index blocks, Index threads_of_block);
-void count_access(const Region& region, std::int64_t at, std::size_t size, const Place& place);
+void count_access(const Region& region, const Use& use, const Place& place);
 void count_barrier();
 /// Adds up the requests of a block that has ended.
 void count_block();

@@ -17,8 +17,6 @@ One module for each chapter, `chapter_04.py`. The arithmetic is double precision
 difference of fourth order, good to some ten digits for a smooth function of numbers around 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

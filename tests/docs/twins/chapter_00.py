@@ -1,7 +1,5 @@
 """Twins of chapter 0: the linear map, and the product of two matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, joined, slope, twin

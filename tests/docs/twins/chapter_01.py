@@ -1,7 +1,5 @@
 """Twins of chapter 1, the embedding."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, slope, twin

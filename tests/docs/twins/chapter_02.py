@@ -1,7 +1,5 @@
 """Twins of chapter 2: position codes and dropout."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

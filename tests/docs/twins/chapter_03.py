@@ -1,7 +1,5 @@
 """Twins of chapter 3: masks and packing."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Draw, Sides, slope, twin

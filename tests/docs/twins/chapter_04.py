@@ -1,7 +1,5 @@
 """Twins of chapter 4: softmax, and attention of one table of scores."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

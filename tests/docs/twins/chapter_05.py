@@ -1,7 +1,5 @@
 """Twins of chapter 5: multi-head attention, and attention whose softmax arrives in pieces."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, joined, slope, slope_of, softmax, twin

@@ -1,7 +1,5 @@
 """Feed-forward, layer norm, and the residual connection."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from twins import Array, Draw, Sides, joined, relu, slope, twin

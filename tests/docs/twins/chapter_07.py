@@ -1,7 +1,5 @@
 """The encoder layer as a composition. Chapter 8's twins use its parts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cross-attention, and memory that all decoder layers read."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from twins import Array, Draw, Sides, joined, slope, twin

@@ -1,7 +1,5 @@
 """Chapter 9: the loss, its gradient, the optimizers, the learning rate."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, slope, softmax, twin

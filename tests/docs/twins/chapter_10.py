@@ -1,7 +1,5 @@
 """Chapter 10: what a new row needs of the old ones, and what the cache saves."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Draw, Sides, softmax, twin

@@ -1,7 +1,5 @@
 """Twins of chapter 11: attention that goes over its keys in tiles."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, joined, slope, softmax, twin

@@ -1,7 +1,5 @@
 """Chapter 12, half the bits: the error of a product, of a sum of products, and scales that leave a sum."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

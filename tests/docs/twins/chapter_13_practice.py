@@ -1,7 +1,5 @@
 """Chapter 13, training as practiced: means over several batches, and a constant prediction."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Draw, Sides, twin

@@ -1,7 +1,5 @@
 """One table of words for source, target and output."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from twins import Array, Draw, Sides, slope, twin

@@ -1,7 +1,5 @@
 """Twins of chapter 14: a feed-forward layer and the heads of self-attention, cut over ranks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from . import Array, Draw, Sides, joined, relu, slope, slope_of, softmax, twin

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
 #include "lib/random.hpp"
 #include "lib/tensor.hpp"

@@ -1,7 +1,5 @@
 #include "judge/answer/cases.hpp"
 
-#include <cmath>
-
 using namespace abh;
 using namespace abh::judge;
 

@@ -1,6 +1,5 @@
 // Exercise 01.2: rows that get lost, and the test that finds them.
 #include <functional>
-#include <stdexcept>
 
 #include "lib/eigen.hpp"
 #include "lib/tensor.hpp"

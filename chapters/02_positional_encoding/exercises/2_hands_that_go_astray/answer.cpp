@@ -1,7 +1,6 @@
 // Exercise 02.2: a shift that turns the wrong hands, and the test that finds it.
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 

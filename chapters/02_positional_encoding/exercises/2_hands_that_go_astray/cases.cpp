@@ -1,6 +1,5 @@
 #include "judge/answer/cases.hpp"
 
-#include "chapters/02_positional_encoding/other_tables.hpp"
 #include "chapters/02_positional_encoding/positional_encoding.hpp"
 
 using namespace abh;

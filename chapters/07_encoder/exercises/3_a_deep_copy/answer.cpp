@@ -1,6 +1,5 @@
 // Exercise 07.3: a copy in depth.
 #include <functional>
-#include <stdexcept>
 
 #include "chapters/07_encoder/encoder.hpp"
 

@@ -1,7 +1,5 @@
 #include "judge/answer/cases.hpp"
 
-#include <cmath>
-
 #include "chapters/07_encoder/encoder.hpp"
 
 using namespace abh;

@@ -1,6 +1,5 @@
 // Exercise 08.3: a row that knows its answer.
 #include <functional>
-#include <stdexcept>
 
 #include "chapters/01_embedding/embedding.hpp"
 #include "chapters/08_decoder/decoder.hpp"

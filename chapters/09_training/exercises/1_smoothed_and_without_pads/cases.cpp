@@ -1,7 +1,5 @@
 #include "judge/answer/cases.hpp"
 
-#include <cmath>
-
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"
 #include "chapters/09_training/loss/loss.hpp"
 

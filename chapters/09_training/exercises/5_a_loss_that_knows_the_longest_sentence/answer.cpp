@@ -1,7 +1,6 @@
 // Exercise 09.5: a loss that knows the longest sentence.
 #include <cmath>
 #include <functional>
-#include <stdexcept>
 
 #include "lib/eigen.hpp"
 

@@ -1,5 +1,4 @@
 // Exercise 10.1: attention of one query against kept keys.
-#include <cmath>
 #include <stdexcept>
 
 #include "chapters/04_scaled_dot_product_attention/softmax.hpp"

@@ -1,5 +1,4 @@
 // Exercise 10.6: the last row.
-#include <algorithm>
 #include <stdexcept>
 
 #include "lib/tensor.hpp"

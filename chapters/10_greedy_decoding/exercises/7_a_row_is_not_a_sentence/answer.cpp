@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <stdexcept>
 #include <vector>
 
 #include "lib/tensor.hpp"

@@ -1,6 +1,5 @@
 #include "judge/answer/cases.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 
