@@ -23,7 +23,7 @@ BOUNDS = (
     ("bench/2026-01-03_long/test/greedy", "no bench/results/2026-01-03_long.json"),
 )
 UNLABELED = "`````{derivation} Another\n$$ z = 0 $$\n`````\n\n"
-# A page, what stands there, and what takes its place.
+# A page, the text to replace, and its replacement.
 FLAWS = (
     (CHAPTER, "Equation {eq}", ", ".join(f"{{value}}`{text}`" for text, *_ in BOUNDS) + "\n\nEquation {eq}"),
     (CHAPTER, ":part: kernel", ":part: kernle"),

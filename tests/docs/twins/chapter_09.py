@@ -84,7 +84,7 @@ def log_sum_slope(draw: Draw) -> Sides:
 
 @twin("09-p-minus-pi")
 def p_minus_pi(draw: Draw) -> Sides:
-    """Six rows, of which the pads, word 0, do not count; row 0 is never one, row 1 always is."""
+    """Six rows. Those whose word is 0 are padding and do not count: row 1 always, row 0 never."""
     z, right = draw(6, 5), draw.integers(5, 6)
     right[0], right[1] = 3, 0
     pi, counts = smoothed(right, 5, 0.1), right != 0
