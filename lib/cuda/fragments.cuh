@@ -121,4 +121,5 @@ __device__ void store_c(const FragmentC& c, const To& to) {
     const int group = lane() / 4, in_group = lane() % 4;
     for (int i = 0; i < 4; ++i) to(group + 8 * (i / 2), 2 * in_group + i % 2, c.sums[i]);
 }
+
 }  // namespace abh::cuda

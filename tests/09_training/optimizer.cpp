@@ -18,7 +18,7 @@ using namespace abh;
 
 TEST_CASE("down a valley the optimizers take the steps of the table") {
     const auto go = [](Real rate, auto make, std::initializer_list<std::array<double, 2>> table) {
-        for (const Real times : {1, 1000}) {  // the loss, and a thousand times the loss
+        for (const Real times : {Real(1), Real(1000)}) {  // the loss, and a thousand times the loss
             if (times > 1 && !std::is_same_v<decltype(make(Parameters{})), Adam>) continue;
             Parameter w(Tensor({2}, {10, 1}));
             auto optimizer = make(Parameters{{"w", &w}});

@@ -93,7 +93,10 @@ TEST_CASE("a state holds everything that the next step depends on", "[fast]") {
     for (const auto& [field, value] :
          {std::pair{"random_step", "2"}, {"batch", "4"}, {"epoch", "2"}, {"step", "2"}}) {
         CAPTURE(field);
-        CHECK(!ends_alike([&](TensorFile& s) { set_progress(s, field, value); }));
+        const auto changed = [name = field, to = value](TensorFile& s) {
+            set_progress(s, name, to);
+        };
+        CHECK(!ends_alike(changed));
     }
 }
 

@@ -1,5 +1,6 @@
 "use strict";
-// <abh-fits>: bytes of a training on each rank, for a stack of layers with one table of words, single precision and Adam.
+// <abh-fits>: bytes of a training on each rank, for a stack of layers with one table of words and Adam in single precision, and
+// activations in 16 bits.
 class AbhFits extends LivePart {
   static eager = false;
   static keeps = true;
@@ -19,7 +20,7 @@ class AbhFits extends LivePart {
       stage: choice("ZeRO stage", [0, 1, 2, 3].map((n) => [n, n || "none"]), update),
       kept: choice("kept activations", [["all", "all"], ["weights", "no attention weights"], ["inputs", "layers’ inputs"]], update),
     };
-    const { box, cells } = grid("Gigabytes on each rank", ["weights", "gradient", "Adam’s means", "activations", "together"], ["GB"], () => make("td"));
+    const { box, cells } = grid("Gigabytes on each rank", ["weights", "gradient", "Adam’s means", "activations, in 16 bits", "together"], ["GB"], () => make("td"));
     this.cells = cells;
     const rows = Object.values(this.controls).map(({ row }) => row);
     body.append(make("div", { class: "grids" }, make("div", { class: "sliders" }, ...rows), box), this.said);
