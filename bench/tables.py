@@ -8,7 +8,7 @@ FAMILIES = {
 peak memory divided by ours. Floor: memory traffic or products, whichever takes longer.""",
     "growth": "The small model's training step as length and batch grow.",
     "attention": "Attention with 8 heads of 64 columns, forward and backward.",
-    "published": "A published model whose weights have few bits. llama.cpp multiplies them by values of 8.",
+    "published": "A published model whose weights have few bits. llama.cpp multiplies them by values of 8, this book one row by values of 16.",
     "precision": "Products of 16 or 8 bits, in ours and in the peers; floors are for 32.",
 }
 DISTURBED = """

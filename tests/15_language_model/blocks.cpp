@@ -158,10 +158,35 @@ TEST_CASE("a product with blocks is that with the numbers that they stand for") 
                     const auto n = static_cast<double>(columns + 8);
                     const double largest = vector(numbers).array().abs().maxCoeff();
                     const double sizes = matrix(x).array().abs().rowwise().sum().maxCoeff();
+                    // In few rows of floats, x has 65,534 steps from end to end of its range, so
+                    // half a step is this; it meets scale times q, at most twice the largest
+                    // number.
+                    const double half_step = vector(x).array().abs().maxCoeff() / 65534;
+                    const bool rounds =
+                        way() == Way::fast && sizeof(Real) == 4 && m <= 4 && step > 1;
+                    const double rounding = rounds ? n * half_step * 2 * largest : 0;
                     REQUIRE(y.shape() == expected.shape());
-                    CHECK(max_difference(y, expected) <= n * eps * 3 * largest * sizes);
+                    CHECK(max_difference(y, expected) <= n * eps * 3 * largest * sizes + rounding);
                 }
             }
+    }
+}
+
+TEST_CASE("infinity and NaN in a row pass through its product with blocks, and only there") {
+    for (const NumberKind kind : all_kinds) {
+        INFO(format_of(kind).name);
+        const BlockMatrix w = rounded_matrix(random_tensor({7, 96}, 4), kind);
+        for (const Index m : {3, 70}) {
+            Tensor x = random_tensor({m, 96}, 5);
+            x(0, 40) = static_cast<Real>(std::nan(""));
+            x(2, 95) = std::numeric_limits<Real>::infinity();
+            const Tensor y = w.multiply(x);
+            for (Index j = 0; j < 7; ++j) {
+                CHECK(std::isnan(y(0, j)));
+                CHECK(std::isfinite(y(1, j)));
+                CHECK(!std::isfinite(y(2, j)));
+            }
+        }
     }
 }
 
