@@ -15,6 +15,7 @@
 #include "chapters/12_where_the_time_goes/works.hpp"
 #include "lib/device.hpp"
 #include "lib/matmul.hpp"
+#include "lib/precision.hpp"
 #include "lib/program/program.hpp"
 #include "lib/program/stopwatch.hpp"
 
@@ -311,7 +312,9 @@ int main(int argc, char** argv) {
     program.options().add("--rounds", rounds, "rounds, whose times are printed").range(1, 1000);
     program.options().add("--only", only,
                           "only works whose name begins with this, or with one of these: a,b");
+    program.add_precision();
     return program.run(argc, argv, [&] {
+        program.use_precision();
         std::vector<DeviceWork> works = pass_works(tiny ? 5 : 65536, tiny ? 40 : 1024);
         for (const auto& more :
              {product_works(tiny), variant_works(tiny ? 32 : 65536, tiny ? 64 : 1024),
@@ -321,6 +324,7 @@ int main(int argc, char** argv) {
         for (const DeviceWork& work : works) {
             if (!begins_with_one_of(work.name, only)) continue;
             nlohmann::json line{{"name", work.name}, {"device", device_name()}};
+            if (precision() != Precision::single) line["precision"] = to_string(precision());
             try {
                 line["us"] = microseconds_of_rounds(work.prepare(), rounds);
                 if (work.flops > 0) line["flops"] = work.flops;

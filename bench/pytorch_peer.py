@@ -46,6 +46,7 @@ TOY_IN = [[9, 1, 2, 3, 4, 5, 11], [9, 1, 2, 6, 7, 5, 11]]
 TOY_OUT = [[1, 2, 3, 4, 5, 11, 10], [1, 2, 6, 7, 5, 11, 10]]
 BASE = book.small(book.ARTICLE, src_words=8000, tgt_words=8000)
 SMALL = book.small(BASE, d_model=256, d_ff=1024, n_heads=4, n_encoder_layers=3, n_decoder_layers=3)
+START = 1  # the id of the symbol that decoding begins with
 
 
 # The linear map that torch.compile uses for inference; its operands may also be transposed.

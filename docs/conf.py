@@ -20,6 +20,7 @@ root_doc = "index"
 breathe_default_project = "abh"
 breathe_domain_by_extension = {"hpp": "cpp"}
 breathe_show_include = False
+suppress_warnings = ["duplicate_declaration.cpp"]  # a namespace is declared on the page of each header
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "attrs_block", "attrs_inline"]
 myst_heading_anchors = 4

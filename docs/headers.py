@@ -29,6 +29,12 @@ QUIET = YES
 WARN_IF_UNDOCUMENTED = NO
 WARN_IF_INCOMPLETE_DOC = NO
 """
+# What is shown, in this order; nothing private.
+SECTIONS = (
+    "briefdescription detaileddescription typedef enum innerclass innernamespace public-type "
+    "public-attrib public-static-attrib public-func public-static-func friend related "
+    "user-defined func var define"
+)
 # Namespaces that Doxygen must know before it accepts a specialization in them.
 FOREIGN = ("CLI", "fmt", "std")
 
@@ -93,7 +99,7 @@ def short(header: str) -> str:
 def pages(root: Path) -> dict[str, str]:
     """A page for each header, and the list of these pages."""
     headers = names(root)
-    out = {f"api/{name}.md": f'# {name}\n\n```cpp\n#include "{name}"\n```\n\n```{{header}} {name}\n```\n' for name in headers}
+    out = {f"api/{name}.md": f'# {name}\n\n```cpp\n#include "{name}"\n```\n\n```{{doxygenfile}} {name}\n:sections: {SECTIONS}\n```\n' for name in headers}
     folders: dict[str, list[str]] = {}
     for name in headers:
         folders.setdefault(name.rpartition("/")[0], []).append(name)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.patches import Circle, Wedge
-from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels
+from style import Axes, Data, Figure, arrow, figure, glossed, heat, ink, muted, narrow, panels, say
 
 STYLES = (("C0", "-"), ("C1", "--"), ("C2", "-."), ("C3", ":"))
 WORDS = ("我", "有", "一", "个", "好", "朋", "友", "P")
@@ -64,13 +64,11 @@ def distance(data: Data, fig: Figure) -> None:
             dial(axes, beside, small, slow[:count], "C1")
             axes.text(x, y + big + 0.09, f"position {t}", ha="center", va="bottom", fontsize=10)
         middle, turns = sum(fast) / 2, [f"{hand[1] - hand[0]:.2g}" for hand in (fast, slow)]
-        axes.text(right + 0.5 * big * np.sin(middle), y + 0.5 * big * np.cos(middle), turns[0], ha="center", va="center",
-                  fontsize=13)
+        say(axes, right + 0.5 * big * np.sin(middle), y + 0.5 * big * np.cos(middle), turns[0], fontsize=13)
         axes.text(beside[0], beside[1] + small + 0.05, turns[1], ha="center", va="bottom", fontsize=10)
         near, far = left + big + gap, right - big - gap
         arrow(axes, (near, y + 0.12), (far, y + 0.12), muted(), 1.2)
-        axes.text((near + far) / 2, y + 0.18, f"{end - start} words on", ha="center", va="bottom",
-                  fontsize=8 if narrow() else 9.5)
+        say(axes, (near + far) / 2, y + 0.18, f"{end - start} words on", va="bottom", fontsize=8 if narrow() else 9.5)
     for x, said in ((left, "fast hand"), (left + big + small + gap, "slow hand")):
         axes.text(x, heights[1] - big - 0.07, said, ha="center", va="top", fontsize=8.5, color=muted())
     edge, middle = beside[0] + small + 0.12, sum(heights) / 2
@@ -128,8 +126,7 @@ def rows(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     axes.axhspan(-1, 1, color=muted(), alpha=0.16, linewidth=0)
     if not narrow():
-        axes.text(count + 0.3, 0, "position codes\nlie between\n−1 and 1", va="center", color=ink(),
-                  fontsize=8.5)
+        say(axes, count + 0.3, 0, "position codes\nlie between\n−1 and 1", ha="left")
     places = range(len(before))
     axes.vlines(places, 0, after, color="C0", linewidth=1.2)
     axes.plot(places, after, "o", color="C0", label="after: times $\\sqrt{d_{model}}$")

@@ -4,7 +4,7 @@ import numpy as np
 from glosses import glossed
 from matplotlib.patches import Circle, FancyBboxPatch, PathPatch, Polygon, Rectangle
 from matplotlib.path import Path
-from style import Axes, Data, Figure, blackboard, figure, heat, ink, muted, narrow, panels, paper
+from style import Axes, Data, Figure, blackboard, figure, heat, ink, muted, narrow, panels, paper, say
 
 
 def card(axes: Axes, x: float, y: float, word: str, *, width: float, height: float = 0.34,
@@ -98,8 +98,7 @@ def seats(data: Data, fig: Figure) -> None:
             if seen:
                 axes.add_patch(Circle((x[j], y), 0.055, color="C2"))
             else:
-                axes.text(x[j], y - 0.01, "×", ha="center", va="center", fontsize=11,
-                          color="C1" if j == i + 1 else muted())
+                say(axes, x[j], y - 0.01, "×", fontsize=11, color="C1" if j == i + 1 else muted())
             if j == i + 1:
                 ring(axes, x[j], y, min(wide, 0.5) - 0.02, cell - 0.04)
         if i == me:
@@ -148,8 +147,7 @@ def pads(data: Data, fig: Figure) -> None:
                       color="C2" if right else "C1")
         else:
             axes.text(x0 + 5.75 * pitch, y, text, ha="left", va="center", fontsize=size, color=ink())
-            axes.text(x0 + 7.75 * pitch, y, verdict, ha="left", va="center", fontsize=size,
-                      color="C2" if right else "C1")
+            say(axes, x0 + 7.75 * pitch, y, verdict, ha="left", fontsize=size, color="C2" if right else "C1")
 
 
 @figure("notice", width=7.6, height=2.2, narrow=(3.7, 2.9))
@@ -180,8 +178,7 @@ def notice(data: Data, fig: Figure) -> None:
             axes.add_patch(Rectangle((x[j] - wide / 2, y - 0.15), wide, 0.3, linewidth=0.8,
                                      facecolor=color if by else "none", alpha=0.25 if by else 1,
                                      edgecolor="none" if by else muted()))
-            axes.text(x[j], y - 0.01, f"+{by:.2f}" if by else "0", ha="center", va="center", fontsize=size - 0.5,
-                      color=ink() if by else muted())
+            say(axes, x[j], y - 0.01, f"+{by:.2f}" if by else "0", fontsize=size - 0.5, color=ink() if by else muted())
             if wrong:
                 ring(axes, x[j], y, wide - 0.02, 0.27)
 
@@ -230,8 +227,7 @@ def mark(axes: Axes, taken: np.ndarray, right: np.ndarray) -> None:
     for i, j in np.argwhere(taken != right):
         axes.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, facecolor="C1", edgecolor=paper(),
                                  linewidth=0.6, alpha=1 if taken[i, j] else 0.45))
-        axes.text(j, i, "×" if taken[i, j] else "○", ha="center", va="center", fontsize=9,
-                  color=paper() if taken[i, j] else ink())
+        say(axes, j, i, "×" if taken[i, j] else "○", fontsize=9, color=paper() if taken[i, j] else ink())
 
 
 @figure("heads", width=5.6, height=4.8, narrow=(3.7, 3.9))

@@ -3,7 +3,7 @@
 import numpy as np
 import strip
 from matplotlib.patches import Circle, Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper, say
 
 
 @figure("here_add_norm", **strip.SIZES)
@@ -189,9 +189,7 @@ def three_paths(data: Data, fig: Figure) -> None:
     for y, text, gradient in paths:
         axes.plot((end - 0.25, box, formula), (y * 0.12, y, y), color="C1", linewidth=1.4, zorder=1)
         arrow(axes, (formula, y), (begin + 0.27, y * 0.12), "C1", 1.4, zorder=1)
-        axes.text(
-            box, y, text, ha="center", va="center", fontsize=8.5 if small else 9.5, zorder=3,
-            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": muted(), "linewidth": 1.2},
-        )
+        say(axes, box, y, text, fontsize=8.5 if small else 9.5, zorder=3,
+            bbox={"boxstyle": "round,pad=0.4", "facecolor": paper(), "edgecolor": muted(), "linewidth": 1.2})
         axes.text(formula, y, gradient, ha="center", va="center", fontsize=9.5 if small else 11, color="C1", zorder=3,
                   bbox={"boxstyle": "round,pad=0.15", "facecolor": paper(), "edgecolor": "none"})

@@ -3,7 +3,7 @@
 import numpy as np
 from glosses import glossed
 from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper, say
 
 WORDS = ["好", "朋", "友"]
 COLORS = ["C0", "C5", "C2"]  # of the three words
@@ -39,8 +39,7 @@ def rounds(data: Data, fig: Figure) -> None:
             for n, h in enumerate(cells):
                 axes.add_patch(Rectangle((left + n * block, low), block, block, facecolor=COLORS[h],
                                          edgecolor=COLORS[h], alpha=0.3, zorder=7))
-                axes.text(left + (n + 0.5) * block, y[r] - 0.01, WORDS[h], ha="center", va="center",
-                          fontsize=size - 1, zorder=8)
+                say(axes, left + (n + 0.5) * block, y[r] - 0.01, WORDS[h], fontsize=size - 1, zorder=8)
             if r == 0:
                 continue
             on = (r, w) in ((1, 1), (2, 0))  # on the way of 友 to 好
@@ -58,11 +57,9 @@ def rounds(data: Data, fig: Figure) -> None:
             line((x[w], at + 0.1), (x[w], low), on)
     for word, gloss, at in zip(WORDS, glossed(WORDS), x, strict=True):
         axes.text(at, y[0] - 0.4, word, ha="center", va="center", fontsize=size + 5)
-        axes.text(at, y[0] - 0.68, gloss.partition("\n")[2], ha="center", va="center", fontsize=size - 1,
-                  color=muted())
+        say(axes, at, y[0] - 0.68, gloss.partition("\n")[2], fontsize=size - 1, color=muted())
     for at, text in zip(y, ("at the start", "after layer 1", "after layer 2"), strict=True):
-        axes.text(0.1, at, text, ha="center" if small else "left", va="center", fontsize=size,
-                  rotation=90 if small else 0)
+        say(axes, 0.1, at, text, ha="center" if small else "left", fontsize=size, rotation=90 if small else 0)
     if small:
         return
     for at, text in ((1, "朋 fetches 友"), (2, "好 finds a row\nthat holds both")):
@@ -147,7 +144,6 @@ def turned(data: Data, fig: Figure) -> None:
         box(part[1], y, "ff" if small else "feed-forward", 1.25)
         for place, numbers in zip(places[back], steps, strict=True):
             for n, number in enumerate(numbers):
-                axes.text(at(place), y - 0.28 - n * (0.15 if small else 0.17), said(number), ha="center", va="center",
-                          fontsize=size, color=color)
+                say(axes, at(place), y - 0.28 - n * (0.15 if small else 0.17), said(number), fontsize=size, color=color)
         for place, text in ((0.0, "$dx$" if back else "$x$"), (15.3, "$dy$" if back else "$y$")):
             axes.text(at(place), y + 0.17, text, ha="center", va="center", fontsize=size + 1, color=color)

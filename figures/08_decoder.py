@@ -2,7 +2,7 @@
 
 from glosses import pieces
 from matplotlib.patches import Circle, FancyBboxPatch
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper, say
 
 WIDE, HIGH, PITCH = 0.42, 0.3, 0.46  # of a word's card, in inches
 
@@ -121,7 +121,6 @@ def passes(data: Data, fig: Figure) -> None:
             x = left + (t + 1) * pitch
             if learns:
                 for j in range(t + 1, len(reads)):
-                    axes.text(left + j * pitch, y, "×", ha="center", va="center", fontsize=10,
-                              color="C1" if j == t + 1 else muted())
+                    say(axes, left + j * pitch, y, "×", fontsize=10, color="C1" if j == t + 1 else muted())
                 x = left + 7.25 * pitch
             card(axes, x, y, said, "C2", said=True, wide=wide, size=size)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper, sequential
+from style import Axes, Data, Figure, arrow, blackboard, figure, glossed, ink, muted, narrow, panels, paper, say, sequential
 
 
 def box(
@@ -163,10 +163,8 @@ def valley(data: Data, fig: Figure) -> None:
         ax.plot(0, 0, "*", color=ink(), markersize=11, zorder=4)
         ax.text(10.25, 1.05, "start", ha="left", va="bottom", fontsize=9)
         ax.text(0, 0.3, "bottom", ha="center", va="bottom", fontsize=9)
-        ax.text(
-            11.2, -1.48, text, ha="right", va="center", fontsize=8 if narrow() else 10, color=color,
-            bbox={"boxstyle": "round,pad=0.2", "facecolor": paper(), "edgecolor": "none", "alpha": 0.8},
-        )
+        say(ax, 11.2, -1.48, text, ha="right", fontsize=8 if narrow() else 10, color=color,
+            bbox={"boxstyle": "round,pad=0.2", "facecolor": paper(), "edgecolor": "none", "alpha": 0.8})
         ax.set(xlim=(-1.6, 11.4), ylim=(-1.75, 1.75), yticks=(-1, 0, 1), ylabel="steep  $b$")
     axes[1].set_xlabel("flat  $a$")
 

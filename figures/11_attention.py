@@ -2,7 +2,8 @@
 
 import math
 
-from style import Data, Figure, arrow, blackboard, box, figure, ink, muted, narrow, say
+import numpy as np
+from style import Data, Figure, arrow, blackboard, box, figure, ink, muted, narrow, paper, say
 
 
 @figure("fused_tiles", width=7.6, height=2.65, narrow=(3.7, 6.3))
@@ -104,3 +105,49 @@ def owners(data: Data, fig: Figure) -> None:
         say(axes, x - 0.12, y - whole / 2, "queries", rotation=90)
         for line, text in enumerate(texts.split("|")):
             say(axes, x + whole + 0.15, y - 0.25 - 0.2 * line, text, ha="left", color=ink() if line else color)
+
+
+@figure("sums_as_factor", width=7.6, height=3.35, narrow=(3.7, 6.35))
+def sums_as_factor(data: Data, fig: Figure) -> None:
+    """Which lane holds which number of two products' sums, and of the factor of 16 columns that they become."""
+    axes, small, mine, cell = blackboard(fig), narrow(), 6, 0.15
+    top = fig.get_size_inches()[1] - 0.45
+
+    def table(x: float, y: float, columns: int, color: str, first: int) -> None:
+        """16 rows of numbers: the lane that holds each, and frames around those of one."""
+        for u, v in np.ndindex(16, columns):
+            lane = 4 * (u % 8) + v % 8 // 2
+            at = x + cell * v, y - cell * (u + 1)
+            box(axes, *at, cell, cell, color, alpha=0.75 if lane == mine else 0.12, edge=paper(), linewidth=0.6)
+            say(axes, at[0] + cell / 2, at[1] + cell / 2 - 0.006, str(lane), fontsize=6.5)
+        for u, v in np.ndindex(2, columns // 8):  # of two neighbors of lane 6
+            box(axes, x + cell * (8 * v + 4), y - cell * (8 * u + 2), 2 * cell, cell, edge=ink(), linewidth=1)
+        for v in (0, columns - 1):
+            say(axes, x + cell * (v + 0.5), y + 0.09, str(first + v), fontsize=6.5, color=muted())
+
+    left, right = (0.5, 0.5) if small else (0.5, 4.4)
+    lower = top - 2.95 if small else top
+    table(left, top, 8, "C1", 0)
+    table(left + 8 * cell + 0.12, top, 8, "C1", 8)
+    table(right, lower, 16, "C0", 0)
+    for x, y in ((left, top), (right, lower)):
+        for u in (0, 15):
+            say(axes, x - 0.1, y - cell * (u + 0.5), str(u), fontsize=6.5, color=muted())
+        say(axes, x - 0.25, y - 8 * cell, "queries", rotation=90)
+    say(axes, left + 8 * cell + 0.06, top + 0.26, "sums of two products: scores with 8 keys each")
+    say(axes, right + 8 * cell, lower + 0.26, "a factor of the next: weights of 16 keys")
+    for n, text in enumerate(("0 and 2", "1 and 3")):
+        for line, word in enumerate(("registers", text)):
+            at = right + 16 * cell + 0.1, lower - cell * (8 * n + 3.2) - 0.17 * line
+            say(axes, *at, word, ha="left", fontsize=7.5)
+    if small:
+        arrow(axes, (left + 8 * cell, top - 16 * cell - 0.03), (left + 8 * cell, lower + 0.36), ink())
+        say(axes, left + 8 * cell + 0.1, top - 16 * cell - 0.13, "exponentials, rounded", ha="left", fontsize=8)
+    else:
+        start, end = left + 16 * cell + 0.2, right - 0.4
+        arrow(axes, (start, top - 8 * cell), (end, top - 8 * cell), ink())
+        for n, text in enumerate(("exponentials,", "rounded to bf16")):
+            say(axes, (start + end) / 2, top - 8 * cell + 0.32 - 0.18 * n, text, fontsize=8)
+    said = "In each cell the lane; marked: lane 6. Framed: two neighbors, in bf16 one register."
+    for n, text in enumerate(said.split(" Framed") if small else [said]):
+        say(axes, 0.3, 0.28 - 0.17 * n, ("Framed" if n else "") + text, ha="left", fontsize=8, color=muted())

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib.patches import Rectangle
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper, say
 
 X = 1.001  # what the example's weight is after its first step
 ROW, LARGEST, STEPS = (1, 0.5, 0.25), (100, 1), 127  # a row; the largest number of all, and its own
@@ -44,8 +44,7 @@ def bits(data: Data, fig: Figure) -> None:
             axes.add_patch(Rectangle((left + i * box, y), box, high, facecolor=color, alpha=0.42 if digit == "1" else 0.16,
                                      edgecolor="none"))
             axes.add_patch(Rectangle((left + i * box, y), box, high, facecolor="none", edgecolor=paper(), linewidth=1))
-            axes.text(left + (i + 0.5) * box, y + high / 2, digit, ha="center", va="center", fontsize=6.5 if small else 9,
-                      color=ink())
+            say(axes, left + (i + 0.5) * box, y + high / 2, digit, fontsize=6.5 if small else 9)
     y = first + high + (0.3 if small else 0.1)
     for begin, end, name, color in ((0, 1, "sign", "C3"), (1, 9, "exponent", "C1"), (9, 32, "fraction", "C0")):
         at = left + (begin + end) / 2 * box

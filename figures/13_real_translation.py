@@ -2,9 +2,9 @@
 
 import numpy as np
 from blackboard import box, merge_tree
-from matplotlib.patches import Rectangle
+from matplotlib.patches import FancyBboxPatch, Rectangle
 from matplotlib.ticker import MaxNLocator
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, panels, paper, say
 
 
 def sizes_on(axes: Axes, sizes: list[int]) -> None:
@@ -20,7 +20,7 @@ def sizes_on(axes: Axes, sizes: list[int]) -> None:
 def vocabulary(data: Data, fig: Figure) -> None:
     found = data.values(run="text")
     for axes, language, color, mark, sizes, words, label in zip(
-        panels(fig, 2), ("English", "Chinese"), ("C0", "C2"), "os",
+        panels(fig, 2, sharey=True), ("English", "Chinese"), ("C0", "C2"), "os",
         ([500, 1000, 2000, 4000, 8000], [4000, 8000, 16000]), ("english_words", "chinese_spaces"),
         ("words and marks", "between spaces"), strict=True,
     ):
@@ -31,25 +31,34 @@ def vocabulary(data: Data, fig: Figure) -> None:
             axes.axhline(mean, color=muted(), linestyle=line, label=f"{name}, {mean:.1f}")
         axes.plot(x, y, f"{mark}-", color=color, label="pieces")
         axes.set_xlabel(f"pieces in the {language} vocabulary")
-        axes.set_ylabel("units of a test sentence, mean")
+        if narrow() or language == "English":
+            axes.set_ylabel("units of a test sentence, mean")
         sizes_on(axes, sizes)
-        axes.set_ylim(0, 1.3 * found[f"{characters}_units"] / found["pairs_test"])
+        axes.set_ylim(0, 1.3 * found["english_characters_units"] / found["pairs_test"])
         axes.legend(loc="upper right", ncols=2)
 
 
-@figure("bootstrap", width=6.4, height=2.8, narrow=(3.7, 3.0))
+@figure("bootstrap", width=7.6, height=3.0, narrow=(3.7, 5.8))
 def bootstrap(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
+    """The scores of A on resampled test sets, and A's less B's on the same samples."""
     sentences = data.value("interval_sentences", run="score")
-    for name, label, bins, y in (("samples_200", "200", 40, 128), ("samples_all", f"{sentences:,.0f}", 20, 138)):
-        samples = data.array(name, run="score")
-        low, high = np.percentile(samples, (2.5, 97.5))
-        drawn = axes.hist(samples, bins=bins, histtype="stepfilled", alpha=0.6,
-                          label=f"{label} sentences; the middle 95 %: {low:.1f} to {high:.1f}")[2]
-        axes.plot((low, high), (y, y), "|-", color=drawn[0].get_facecolor()[:3], markersize=9, markeredgewidth=1.6)
-    axes.set_xlabel("BLEU of a sample")
-    axes.set_ylabel("samples of 1,000")
-    fig.legend(loc="outside upper center")
+    left, right = panels(fig, 2)
+    for name, label, bins in (("samples_200", "200", 40), ("samples_all", f"{sentences:,.0f}", 20)):
+        samples, others = data.array(name, run="score")
+        for axes, values in ((left, samples), (right, samples - others)):
+            low, high = np.percentile(values, (2.5, 97.5))
+            heights, _, (drawn,) = axes.hist(values, bins=bins, histtype="stepfilled", alpha=0.6,
+                                             label=f"{label} sentences; 95 %: {low:.1f} to {high:.1f}")
+            y = 1.04 * max(heights)
+            axes.plot((low, high), (y, y), "|-", color=drawn.get_facecolor()[:3], markersize=9, markeredgewidth=1.6)
+    right.axvline(0, color=ink(), linewidth=1, linestyle=":")
+    left.set_ylabel("samples of 1,000")
+    for axes, label in ((left, "BLEU of A on a sample"), (right, "A less B, on the same sample")):
+        axes.set_xlabel(label)
+        axes.set_ylim(0, 1.45 * axes.get_ylim()[1])
+        axes.legend(loc="upper center")
+    if narrow():
+        right.set_ylabel("samples of 1,000")
 
 
 @figure("matches", width=6.4, height=2.2, narrow=(3.7, 2.2))
@@ -70,8 +79,7 @@ def matches(data: Data, fig: Figure) -> None:
     axes.text(x, 2.09, reference[gap], ha="center", va="center", fontsize=9, color=ink(), style="italic")
     for n, share in zip((1, 2, 3, 4), shares, strict=True):
         middle = y - 0.055 * (n - 1)
-        axes.text(left - 0.1, middle, f"{n}" if small else f"{n} word{'s' * (n > 1)}", ha="right", va="center",
-                  fontsize=9, color=ink())
+        say(axes, left - 0.1, middle, f"{n}" if small else f"{n} word{'s' * (n > 1)}", ha="right", fontsize=9)
         axes.text(left + cell * len(words) + 0.1, middle, share, ha="left", va="center", fontsize=9, color=ink())
         said = [words[i : i + n] for i in range(len(words) - n + 1)]
         wanted = [reference[i : i + n] for i in range(len(reference) - n + 1)]
@@ -98,6 +106,7 @@ def curves(data: Data, fig: Figure) -> None:
     right.plot(epochs, bleu, "-", color="C2")
     best = int(data.value("best_epoch"))
     right.plot([best], [bleu[best - 1]], "o", markersize=10, markerfacecolor="none", color="C3")
+    right.annotate("kept", (best, bleu[best - 1]), (0, -17), textcoords="offset points", ha="center", color="C3")
     right.set_ylabel("BLEU, development")
     right.set_ylim(bottom=0)
     for axes in (left, right):
@@ -108,19 +117,26 @@ def curves(data: Data, fig: Figure) -> None:
         left.set_xlabel("")
 
 
-@figure("beams", width=5.6, height=3.1, narrow=(3.7, 3.0))
+@figure("beams", width=7.6, height=3.0, narrow=(3.7, 5.4))
 def beams(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
+    """BLEU and the length of the hypotheses over the width of the beam, by sums and by means."""
     found, widths = data.values(), [1, 2, 4, 8]
-    by_sums = [found[f"beam_{width}_sums_bleu"] for width in widths]
-    by_means = [found[f"beam_{width}_bleu"] for width in widths]
-    axes.plot(widths, by_means, "o-", color="C0", label="by means")
-    axes.plot(widths, by_sums, "s--", color="C1", label="by sums")
-    sizes_on(axes, widths)
-    axes.set_ylim(0.9 * min(by_sums + by_means), 1.03 * max(by_sums + by_means))
-    axes.set_xlabel("width of the beam")
-    axes.set_ylabel("BLEU, development")
-    axes.legend(loc="lower right")
+    for axes, what, label in zip(panels(fig, 2), ("bleu", "length"),
+                                 ("BLEU, development", "words said per reference word"), strict=True):
+        for name, kind, look, color, side in (("means", "", "o-", "C0", 1), ("sums", "sums_", "s--", "C1", -1)):
+            values = [found[f"beam_{width}_{kind}{what}"] for width in widths]
+            axes.plot(widths, values, look, color=color)
+            axes.annotate(f"by {name}", (widths[-1], values[-1]), (0, 13 * side), textcoords="offset points",
+                          ha="right", va="center", color=color)
+        sizes_on(axes, widths)
+        axes.margins(y=0.2)
+        axes.autoscale(axis="y")
+        axes.set_xlabel("width of the beam")
+        axes.set_ylabel(label)
+        if what == "length":
+            axes.axhline(1, color=muted(), linestyle=":")
+            axes.annotate("as long as the references", (widths[-1], 1), (0, 7), textcoords="offset points", ha="right",
+                          va="center", color=muted())
 
 
 # On the blackboard -----------------------------------------------------------------------------------
@@ -243,77 +259,94 @@ def beam(data: Data, fig: Figure) -> None:
     axes.text(x[1], first[0] + 0.29, "the beam", ha="center", va="center", fontsize=size - 0.5, color=ink())
 
 
-@figure("parents", width=5.2, height=1.55, narrow=(3.7, 1.55))
+@figure("parents", width=5.2, height=1.75, narrow=(3.7, 1.75))
 def parents(data: Data, fig: Figure) -> None:
     """The rows of keys and values before and after the second round of the beam of 2: both follow row 0."""
     axes = blackboard(fig)
-    left, right = (0.95, 2.75) if narrow() else (1.5, 3.7)
-    for x, title in ((left, "in round 2"), (right, "for round 3")):
-        axes.text(x, 1.38, title, ha="center", va="center", fontsize=8.5, color=muted())
-    axes.text(left + 0.5, 0.38, "lost", va="center", fontsize=8.5, color=muted())
+    left, right = (0.6, 2.25) if narrow() else (0.9, 3.1)
+    for x, title in ((left, "in round 2"), (right, "copied"), (right + 0.86, "appended\nin round 3")):
+        axes.text(x, 1.55, title, ha="center", va="center", fontsize=8.5, color=muted(), linespacing=1.2)
+    axes.text(left + 0.48, 0.43, "lost", va="center", fontsize=8.5, color=muted())
     for row, (before, after, parent) in enumerate((("a", "a a", 0), ("b", "a b", 0))):
-        y = 1.0 - 0.62 * row
+        y = 1.1 - 0.67 * row
         for x, text, color in ((left, before, ("C0", "C2")[row]), (right, after, ("C0", "C2")[parent])):
             box(axes, x, y, 0.84, 0.34, f"$K, V$ of {text.split()[0]}", color, 8.5)
             axes.text(x, y - 0.27, f"row {row}: {text}", ha="center", va="center", fontsize=8, color=ink())
-        arrow(axes, (left + 0.46, 1.0 - 0.62 * parent), (right - 0.46, y), "C0", 1.2)
+        box(axes, right + 0.86, y, 0.84, 0.34, f"$K, V$ of {after.split()[1]}", "C5", 8.5)
+        arrow(axes, (left + 0.46, 1.1 - 0.67 * parent), (right - 0.46, y), "C0", 1.2)
 
 
-@figure("component", width=5.2, height=1.75, narrow=(3.7, 1.75))
+@figure("component", width=6.4, height=1.75, narrow=(3.7, 2.75))
 def component(data: Data, fig: Figure) -> None:
-    """Four pairs, each a line between its two sentences: three hang together, although two of them share none."""
-    axes = blackboard(fig)
-    small = narrow()
-    left, right = (0.55, 2.05) if small else (0.7, 3.0)
-    pairs = ((0, 0, "C0", "1"), (1, 0, "C0", "2"), (1, 1, "C0", "3"), (2, 2, "C2", "4"))
-    heights = (1.5, 0.95, 0.28)
-    for source, target, color, name in pairs:
-        (a, b), (c, d) = (left + 0.45, heights[source]), (right - 0.5, heights[target])
-        axes.plot((a, c), (b, d), color=color, linewidth=1.6, zorder=1)
-        axes.text((a + c) / 2, (b + d) / 2, name, ha="center", va="center", fontsize=8.5, color=color,
-                  bbox={"facecolor": paper(), "edgecolor": "none", "pad": 1})
-    for y, source, target in zip(heights, ("等等！", "等一下！", "你好。"), ("Wait!", "Hang on!", "Hi."), strict=True):
-        color = "C0" if y > 0.5 else "C2"
-        box(axes, left, y, 0.9, 0.34, source, color, 10)
-        box(axes, right, y, 1.0, 0.34, target, color, 10)
-    for low, high, text, color in ((0.8, 1.65, "one\ncomponent", "C0"), (0.13, 0.43, "another", "C2")):
-        axes.plot(np.add(right, (0.58, 0.64, 0.64, 0.58)), (low, low, high, high), color=color, linewidth=1.1)
-        axes.text(right + 0.72, (low + high) / 2, text, va="center", fontsize=9, color=color, linespacing=1.25)
+    """Four pairs, and an edge where two share a sentence: three hang together, although two of them share none."""
+    axes, small = blackboard(fig), narrow()
+    wide, step, y = (0.74, 1.29, 2.0) if small else (0.95, 1.65, 1.0)
+    pairs = (("等等！", "Wait!"), ("等一下！", "Wait!"), ("等一下！", "Hang on!"), ("你好。", "Hi."))
+    last = (0.58, 0.55) if small else (5.55, y)
+    places = [*((0.58 + step * i, y) for i in range(3)), last]
+    for n, ((chinese, english), (x, at)) in enumerate(zip(pairs, places, strict=True), 1):
+        box(axes, x, at, wide, 0.58, f"{chinese}\n{english}", "C2" if n == 4 else "C0", 9.5)
+        axes.text(x, at + 0.42, f"pair {n}", ha="center", va="center", fontsize=8.5, color=muted())
+    for i, (text, gloss) in enumerate((("Wait!", ""), ("等一下！", "wait\na moment"))):
+        x = 0.58 + step * (i + 0.5)
+        axes.plot((x - (step - wide) / 2, x + (step - wide) / 2), (y, y), color="C0", linewidth=1.8)
+        axes.text(x, y + 0.13, text, ha="center", va="center", fontsize=7.5 if small else 9, color=ink())
+        axes.text(x, y - 0.08, gloss, ha="center", va="top", fontsize=6.5 if small else 8, color=muted(),
+                  linespacing=1.1)
+    frame = {"boxstyle": "round,pad=0,rounding_size=0.08", "fill": False, "linewidth": 1, "linestyle": (0, (4, 2))}
+    for (x, at), across, goes, color in ((places[0], 2 * step, "to training", "C0"), (last, 0, "to test", "C2")):
+        axes.add_patch(FancyBboxPatch((x - wide / 2 - 0.06, at - 0.37), across + wide + 0.12, 0.9, edgecolor=color,
+                                      **frame))
+        if small and not across:
+            begin, end, label, side = (x + 0.5, at), (x + 0.85, at), (x + 0.92, at), "left"
+        else:
+            begin, end = ((x + across / 2, at - low) for low in (0.37, 0.64))
+            label, side = (x + across / 2, at - 0.76), "center"
+        arrow(axes, begin, end, color, 1.3)
+        axes.text(*label, goes, ha=side, va="center", fontsize=9, color=color)
 
 
-@figure("one_table", width=6.4, height=2.2, narrow=(3.7, 2.2))
+@figure("one_table", width=7.0, height=2.75, narrow=(3.7, 2.75))
 def one_table(data: Data, fig: Figure) -> None:
-    """The page's example: rows of one table as words of the source and the target, and all of them as the last map."""
+    """The page's example: one table at both ends, as the words of source and target and as the last map."""
     axes, small = blackboard(fig), narrow()
     table, right = np.array([[0, 0], [1, 0], [0, 1]]), np.array([0, 1, 0])
     row = table[1] + table[2]
     logits = table @ row
     dz = np.exp(logits) / np.exp(logits).sum() - right
-    columns, size = ((0.95, 2.1, 3.2), 8) if small else ((1.85, 3.75, 5.5), 9)
-    heights = (1.62, 1.02, 0.42)
+    dx = dz @ table
+    sums = np.outer(dz, row) + np.array([[0], [1], [1]]) * dx
+    columns = (0.47, 1.5, 2.45, 3.36) if small else (0.85, 2.85, 4.75, 6.4)
+    size, wide, heights = 7.5 if small else 9, 0.76 if small else 0.95, (1.75, 1.2, 0.65)
 
-    def below(x: float, y: float, text: str, color: str) -> None:
-        axes.text(x, y - 0.23, text, ha="center", va="center", fontsize=size - 1, color=color)
+    def below(x: float, y: float, *values: float) -> None:
+        text = ", ".join(f"{value:.3f}" for value in values).replace("-", "−")
+        axes.text(x, y - 0.23, f"({text})" if len(values) > 1 else text, ha="center", va="center", fontsize=size - 0.5,
+                  color="C1", bbox={"facecolor": paper(), "edgecolor": "none", "pad": 0.5})
 
-    for x, text in zip(columns, ("the table", "the row", "logits"), strict=True):
-        axes.text(x, 2.05, text, ha="center", va="center", fontsize=size, color=muted())
-    box(axes, columns[1], heights[1], 0.72, 0.27, f"({row[0]}, {row[1]})", size=size)
-    below(columns[1], heights[1], f"({(dz @ table)[0]:.3f}, {(dz @ table)[1]:.3f})".replace("-", "−"), "C1")
+    for x, text in zip(columns, ("embeddings", "the row $x$", "last map", "logits"), strict=True):
+        axes.text(x, 2.08, text, ha="center", va="center", fontsize=size, color=muted())
+    axes.plot((columns[0], columns[0], columns[2], columns[2]), (2.22, 2.42, 2.42, 2.22), color=ink(), linewidth=1)
+    axes.text((columns[0] + columns[2]) / 2, 2.57, "the same table", ha="center", va="center", fontsize=size + 0.5,
+              color=ink())
+    box(axes, columns[1], heights[1], 0.52 if small else 0.72, 0.27, f"({row[0]}, {row[1]})", size=size)
+    below(columns[1], heights[1], *dx)
+    half = 0.28 if small else 0.38
     for j, y in enumerate(heights):
-        text, color = f"$E_{j}$ = ({table[j, 0]}, {table[j, 1]})", ("C6", "C0", "C2")[j]
-        box(axes, columns[0], y, 0.8, 0.27, text, color, size - 1)
-        box(axes, columns[2], y, 0.66, 0.27, f"$z_{j}$ = {logits[j]}", "C1", size)
-        below(columns[2], y, f"{dz[j]:.3f}".replace("-", "−"), "C1")
-        arrow(axes, (columns[1] + 0.38, heights[1]), (columns[2] - 0.35, y), "C1")
+        color = ("C6", "C0", "C2")[j]
+        for x in (columns[0], columns[2]):
+            box(axes, x, y, wide, 0.27, f"$E_{j}$ = ({table[j, 0]}, {table[j, 1]})", color, size)
+        box(axes, columns[3], y, 0.52 if small else 0.66, 0.27, f"$z_{j}$ = {logits[j]}", size=size)
+        below(columns[0], y, *sums[j])
+        below(columns[3], y, dz[j])
+        arrow(axes, (columns[1] + half, heights[1]), (columns[2] - wide / 2 - 0.02, y))
+        arrow(axes, (columns[2] + wide / 2 + 0.02, y), (columns[3] - half + (0.01 if small else 0.03), y))
         if j:
-            arrow(axes, (columns[0] + 0.42, y), (columns[1] - 0.38, heights[1]), color, 1.4)
-        share = f"$dz_{j}\\,x$" + " $+\\ dx$" * (j > 0)
-        if small:
-            below(columns[0], y, share, ink())
-        else:
-            axes.text(columns[0] - 0.5, y, share, ha="right", va="center", fontsize=size, color=ink())
-    if not small:
-        for x, y, name, color in ((2.78, 1.16, "source", "C0"), (3.02, 0.6, "target", "C2"),
-                                  (4.4, 1.5, "last map", "C1")):
-            axes.text(x, y, name, ha="center", va="center", fontsize=size - 0.5, color=color)
-        axes.text(columns[0] - 0.5, 2.05, "gradient", ha="right", va="center", fontsize=size, color=muted())
+            arrow(axes, (columns[0] + wide / 2 + 0.02, y), (columns[1] - half, heights[1]))
+            if not small:
+                axes.text(1.85, y + (0.1 if j == 1 else 0.08), ("source", "target")[j - 1], ha="center", va="center",
+                          fontsize=size - 0.5, color=color)
+    middle = fig.get_size_inches()[0] / 2
+    arrow(axes, (middle - 1.2, 0.15), (middle - 0.9, 0.15))
+    for x, text, color in ((middle - 0.83, "forward", ink()), (middle + 0.15, "gradient", "C1")):
+        axes.text(x, 0.15, text, va="center", fontsize=size, color=color)

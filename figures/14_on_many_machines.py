@@ -45,6 +45,8 @@ def ring_times(data: Data, fig: Figure) -> None:
     for k, (network, most) in enumerate((("NVLink 4, 450 GB/s", 8), ("400 Gb/s", 1024), ("100 Gb/s", 1024))):
         there = times[:, 0] <= most
         axes.loglog(times[there, 0], times[there, 1 + k], marker="os^"[k], color=f"C{k}", label=network)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(times[:, 0], [f"{n:,.0f}" for n in times[:, 0]])
     axes.set_xlabel("ranks n")
     axes.set_ylabel("time / ms")
     axes.grid()
@@ -56,7 +58,8 @@ def overlap(data: Data, fig: Figure) -> None:
     axes = fig.subplots()
     trips = data.array("overlapped", run="overlap")
     buckets = np.arange(len(trips))
-    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2, label="is on its way")
+    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2, label="left, not yet seen")
+    axes.text((trips[0, 2] + trips[:, 1].max()) / 2, 0.8 * len(trips), "nobody\nlooks", ha="center", va="center")
     for when, line, label in ((0, "-", "leaves"), (1, "--", "is seen to have arrived")):
         axes.plot(trips[:, when], buckets, line, color="C0", label=label)
     ends = data.value("overlapped_ms", run="overlap")
@@ -122,8 +125,7 @@ def ring(data: Data, fig: Figure) -> None:
             for i, part in enumerate(parts):
                 rounded(axes, x, y + 0.22 * (1 - i), 0.62, 0.21, part,
                         "C2" if whole[i] else "C1" if i == leaving else None, 8)
-            axes.text(x, y - 0.44 if rank else y + 0.44, f"rank {rank}", ha="center", va="center", fontsize=8.5,
-                      color=ink())
+            say(axes, x, y - 0.44 if rank else y + 0.44, f"rank {rank}")
             if leaving < 0:
                 continue
             # From the cell that is sent to the same cell of the next rank: around the right, straight, around the left.
@@ -190,12 +192,10 @@ def cut(data: Data, fig: Figure) -> None:
         for (i, j), number in np.ndenumerate(numbers):
             axes.add_patch(Rectangle((a + 0.25 * (j - 1), b - 0.25 * i), 0.25, 0.25,
                                      facecolor="C5" if lane < 0 else "C3", alpha=0.2))
-            axes.text(a + 0.25 * (j - 0.5), b + 0.25 * (0.5 - i) - 0.01, f"{number}", ha="center", va="center",
-                      fontsize=9)
+            say(axes, a + 0.25 * (j - 0.5), b + 0.25 * (0.5 - i) - 0.01, f"{number}", fontsize=9)
         beside = (a + 0.32 * lane, b) if small else (a, b - 0.39 * lane - 0.02)
         name = name.replace(" of", "\nof") if small else name
-        axes.text(*beside, name, va="center", ha="center" if not small else "right" if lane < 0 else "left",
-                  fontsize=8.5)
+        say(axes, *beside, name, ha="center" if not small else "right" if lane < 0 else "left")
 
     def link(begin: tuple[int, int], end: tuple[int, int], gaps: tuple[float, float]) -> None:
         """Forward there, backward back, side by side."""
@@ -263,13 +263,12 @@ def lanes(data: Data, fig: Figure) -> None:
             begin = max(free, ready)
             free = begin + messages / buckets
             for begins, lasts, down, color in ((ready - backward / buckets, backward / buckets, 0, "C0"),
-                                               (begin, messages / buckets, high + 0.03, "C1")):
+                                               (begin, messages / buckets, high + 0.03, "C6")):
                 x = left + second * begins
                 axes.add_patch(Rectangle((x, y - high / 2 - down), second * lasts - 0.015, high, facecolor=color,
                                          alpha=0.35, linewidth=0))
-                axes.text(x + second * lasts / 2, y - down - 0.01, f"{bucket + 1}", ha="center", va="center",
-                          fontsize=8.5)
-        for name, down, color in (("backward", 0, "C0"), ("messages", high + 0.03, "C1")):
+                say(axes, x + second * lasts / 2, y - down - 0.01, f"{bucket + 1}")
+        for name, down, color in (("backward", 0, "C0"), ("messages", high + 0.03, "C6")):
             axes.text(left - 0.06, y - down, name, ha="right", va="center", fontsize=8.5, color=color)
         axes.plot((left + second * free,) * 2, (y - high * 1.7, y + high / 2), color=ink(), linewidth=1.2)
         axes.text(left + second * free + 0.06, y - high / 2, f"{free:g} s", va="center", fontsize=9.5)
@@ -304,7 +303,7 @@ def tree(data: Data, fig: Figure) -> None:
     axes = blackboard(fig)
     small = narrow()
     top = axes.get_ylim()[1]
-    cell = 0.42
+    cell, colors = 0.42, ("C5", "C3", "C0", "C2")  # of the ranks
     for panel, ranks in enumerate((1, 2, 3, 4)):
         left = (3.7 - 8 * cell) / 2 if small else (0.12, 4.12)[panel % 2]
         low = top - 1.78 * (panel + 1) if small else top - 1.83 * (panel // 2 + 1)
@@ -312,18 +311,17 @@ def tree(data: Data, fig: Figure) -> None:
         owners = [next(r for r in range(ranks) if i < 8 * (r + 1) // ranks) for i in range(8)]
         tops = [(left + cell * (i + 0.5), low + 0.44, {owner}) for i, owner in enumerate(owners)]
         for i, (x, y, by) in enumerate(tops):
-            rounded(axes, x, y, 0.32, 0.26, f"$g_{i}$", f"C{min(by)}", 9)
+            rounded(axes, x, y, 0.32, 0.26, f"$g_{i}$", colors[min(by)], 9)
         for rank in range(ranks):
             its = [x for x, _, by in tops if by == {rank}]
-            axes.text(sum(its) / len(its), low + 0.2, f"rank {rank}", ha="center", va="center", fontsize=8.5,
-                      color=f"C{rank}")
+            say(axes, sum(its) / len(its), low + 0.2, f"rank {rank}", color=colors[rank])
         while len(tops) > 1:
             joined = [((a[0] + b[0]) / 2, a[1] + 0.37, a[2] | b[2]) for a, b in zip(tops[::2], tops[1::2], strict=True)]
             for i, (x, y, by) in enumerate(joined):
-                color = f"C{min(by)}" if len(by) == 1 else None
+                color = colors[min(by)] if len(by) == 1 else None
                 for a, b, of in tops[2 * i : 2 * i + 2]:
                     sent = len(by) > 1 and len(of) == 1
-                    axes.plot((a, x), (b + 0.13, y - 0.11), color=f"C{min(of)}" if len(of) == 1 else muted(),
+                    axes.plot((a, x), (b + 0.13, y - 0.11), color=colors[min(of)] if len(of) == 1 else muted(),
                               linewidth=1.1, linestyle=(0, (3, 1.5)) if sent else "-", zorder=1)
                 rounded(axes, x, y, 0.24, 0.22, "+", color, 9)
             tops = joined
@@ -358,7 +356,7 @@ def step(data: Data, fig: Figure) -> None:
         axes.text(x, y + 0.36, f"rank {rank}", ha="center", va="center", fontsize=9.5)
         for part, color in enumerate(colors):
             for stop in (1, 2, 3, 4, 5) if part == rank else (1, 5):
-                text = texts[stop] or f"$g_{2 * rank} + g_{2 * rank + 1}$"
+                text = texts[stop] or f"slice {part}"
                 rounded(axes, *at(stop, rank, part), wide[stop], 0.24, text, color, 8.5)
             link(at(1, rank, part), at(2, part, part), (half[1], half[2]), color)
             link(at(4, part, part), at(5, rank, part), (half[4], half[5]), color)
@@ -367,5 +365,4 @@ def step(data: Data, fig: Figure) -> None:
             link(at(stop, rank, rank), at(stop + 1, rank, rank), (half[stop], half[stop + 1]), colors[rank])
     for begin, end, text in ((0, 1, "backward"), (1, 2, "reduce-scatter"), (3, 3, "Adam"), (4, 5, "all-gather")):
         (a, b), (c, d) = at(begin, 0), at(end, 0)
-        axes.text(*((0.12, (b + d) / 2) if small else ((a + c) / 2, top - 0.14)), text, ha="center", va="center",
-                  fontsize=8.5, color=ink(), rotation=90 if small else 0)
+        say(axes, *((0.12, (b + d) / 2) if small else ((a + c) / 2, top - 0.14)), text, rotation=90 if small else 0)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 from matplotlib.patches import Arc, Circle, FancyArrowPatch, Rectangle, Wedge
-from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper
+from style import Axes, Data, Figure, arrow, blackboard, figure, ink, muted, narrow, paper, say
 
 Point = tuple[float, float]
 HOUR = np.pi / 6  # by which the hand of the example turns per word
@@ -161,8 +161,7 @@ def two_speeds(data: Data, fig: Figure) -> None:
             axes.text(x, y - 1.13 * radius, f"{name}, {30 * hour:.0f}°: {score:.2f}", ha="center", va="top", fontsize=9.5, color=ink())
         middle = left + 0.9
         axes.text(middle, y + 1.2 * radius, f"{distance} words apart", ha="center", va="bottom", fontsize=10, color=ink())
-        axes.text(middle, y - 1.13 * radius - 0.26, f"together: {total:.2f}", ha="center", va="top", fontsize=9.5, color=ink(),
-                  fontweight="bold")
+        say(axes, middle, y - 1.13 * radius - 0.26, f"together: {total:.2f}", va="top", fontsize=9.5, fontweight="bold")
 
 
 @figure("pairs", width=7.2, height=2.9, narrow=(3.7, 3.6))
@@ -200,5 +199,4 @@ def pairs(data: Data, fig: Figure) -> None:
         axes.text(left, 0.24, titles[1], ha="left", va="bottom", fontsize=9.5, color=ink())
     else:
         for title, y in zip(titles, (upper, lower), strict=True):
-            axes.text(left - 0.2, y + high / 2, title.replace(": ", ":\n"), ha="right", va="center", fontsize=9.5, color=ink(),
-                      linespacing=1.2)
+            say(axes, left - 0.2, y + high / 2, title.replace(": ", ":\n"), ha="right", fontsize=9.5, linespacing=1.2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from glosses import ALONE
 from matplotlib.patches import Polygon, Rectangle
-from style import Data, Figure, blackboard, figure, ink, muted, narrow, panels, paper
+from style import Data, Figure, blackboard, figure, ink, muted, narrow, panels, paper, say
 
 WORDS = ("good", "old", "girl", "has")
 PIECES = np.array([0.5, 0.25, 0.15, 0.1])  # the example's probabilities; the last word would be a mistake
@@ -61,8 +61,7 @@ def bars(fig: Figure, rows: tuple[tuple[str, np.ndarray], ...]) -> None:
                 middle = x + long / 2
                 if abs(middle - at) < 0.05 * len(word) + 0.07:  # beside the dart's way
                     middle = at - 0.06 * len(word) - 0.08 if middle <= at else at + 0.06 * len(word) + 0.08
-                axes.text(middle, y + bar / 2, word, ha="center", va="center", fontsize=9.5, color=ink(),
-                          zorder=8)
+                say(axes, middle, y + bar / 2, word, fontsize=9.5, zorder=8)
             x += long
     for x, label in ((left, "0"), (right, "1")):
         axes.text(x, last - 0.05, label, ha="left" if x == left else "right", va="top", fontsize=8.5, color=muted())

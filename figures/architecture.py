@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
-from style import arrow, ink, muted, narrow, paper
+from style import arrow, ink, muted, narrow, paper, say
 
 __all__ = ["draw"]
 
@@ -60,10 +60,8 @@ class Plan:
         if not self.upright:
             for old, new in ((" & ", " &\n"), ("-", "-\n"), (" self", "\nself"), (", ", ",\n"), ("bedd", "bed-\nd")):
                 text = text.replace(old, new)
-        self.axes.text(
-            x, y, text, ha="center", va="center", fontsize=7.6 if self.upright else 7.0, color=ink(),
-            zorder=4, fontfamily="DejaVu Sans", linespacing=1.05,
-        )
+        say(self.axes, x, y, text, fontsize=7.6 if self.upright else 7.0, zorder=4, fontfamily="DejaVu Sans",
+            linespacing=1.05)
         corner = (x + self.width / 2 - 0.05, y + self.height / 2 - (0.05 if self.upright else 0.04))
         self.axes.text(*corner, CHAPTER[name], ha="right", va="top", fontsize=6.0 if self.upright else 7.0,
                        color=muted(), zorder=4)
@@ -88,10 +86,7 @@ class Plan:
 
     def word(self, text: str, place: Place) -> None:
         x, y = self.at(place)
-        self.axes.text(
-            x, y, text, ha="center", va="center", fontsize=7.6, color=ink(), zorder=4,
-            fontfamily="DejaVu Sans", linespacing=1.05,
-        )
+        say(self.axes, x, y, text, fontsize=7.6, zorder=4, fontfamily="DejaVu Sans", linespacing=1.05)
 
     def line(self, *places: Place) -> None:
         """A line through all the places, with an arrowhead at the last."""

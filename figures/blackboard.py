@@ -14,7 +14,9 @@ def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str, col
     for fill, alpha, edge in ((paper(), 1, "none"), (color or paper(), 0.16, "none"), ("none", 1, color or muted())):
         axes.add_patch(FancyBboxPatch(at, wide, high, facecolor=fill, alpha=alpha, edgecolor=edge, linewidth=1.1,
                                       **look))
-    axes.text(x, y - 0.01, text, ha="center", va="center", fontsize=size, color=ink(), zorder=4, linespacing=1.25)
+    low = text in ("▁", ".")  # a mark at the foot of a line stays there
+    axes.text(x, y - size / 200 if low else y - 0.01, text, ha="center", va="baseline" if low else "center",
+              fontsize=size, color=ink(), zorder=4, linespacing=1.25)
 
 
 def merge_tree(axes: Axes, text: str, joins: Sequence[tuple[float, int, int, int]], left: float, low: float,

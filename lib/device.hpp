@@ -30,6 +30,8 @@ Transfers transfers();
 /// Sets whether matrix products on the device may round their operands to TF32, which keeps 10 of
 /// the 23 bits of a float's fraction. Off at the start.
 void set_tf32(bool allowed);
+/// Whether the device multiplies in bf16.
+bool device_has_bf16();
 
 }  // namespace abh
 
@@ -39,6 +41,7 @@ struct Product;
 namespace abh::cuda {
 // [interface]
 struct Epilogue;
+struct Factors16;
 
 /// What `take` throws if the device has too little memory left.
 struct OutOfMemory : std::runtime_error {
@@ -56,6 +59,8 @@ public:
     virtual std::string name() = 0;
     /// Whether the processor emulates it.
     virtual bool emulated() const = 0;
+    /// Whether it multiplies in bf16: from compute capability 8.0 on.
+    virtual bool has_bf16() = 0;
 
     virtual void* take(std::size_t bytes) = 0;
     virtual void give(void* block) noexcept = 0;
@@ -66,10 +71,12 @@ public:
     virtual void send(void* to, const void* from, std::size_t bytes) = 0;
     virtual void synchronize() = 0;
 
-    /// Computes `batch` products. Their matrices follow those of `first` without gaps.
+    /// Computes `batch` products. Their matrices follow those of `first` without gaps. Sums and
+    /// results are in single precision, whatever the factors are in.
     /// @return  false if nothing was computed, because the library cannot do what the epilogue asks
     ///          for along with this product, or would hide NaN
-    virtual bool multiply(const Product& first, std::int64_t batch, const Epilogue& epilogue) = 0;
+    virtual bool multiply(const Product& first, std::int64_t batch, const Epilogue& epilogue,
+                          const Factors16& factors) = 0;
     /// The time of what `work` asks the device to do, or 0 where time means nothing.
     virtual double milliseconds(const std::function<void()>& work) {
         work();

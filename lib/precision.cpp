@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "lib/device.hpp"
 #include "lib/eigen.hpp"
 #include "lib/matmul.hpp"
 #include "lib/random.hpp"
@@ -21,7 +22,9 @@ const char* to_string(Precision precision) {
 
 void set_precision(Precision precision) {
     if (precision != Precision::single) {
-        require(way() == Way::fast, "precision {}: the way {} has none, only fast has",
+        const bool has_it =
+            way() == Way::fast || (way() == Way::cuda && precision == Precision::bf16);
+        require(has_it, "precision {}: the way {} does not have it, fast does",
                 to_string(precision), to_string(way()));
         require(std::is_same_v<Real, float>, "precision {}: not in double precision",
                 to_string(precision));
@@ -43,6 +46,7 @@ double seconds_of_product(Precision precision) {
         b *= -1;
         const Clock::time_point start = Clock::now();
         matmul(a, b, {.transpose_b = true});
+        synchronize();
         shortest = std::min(shortest, std::chrono::duration<double>(Clock::now() - start).count());
     }
     return shortest;
@@ -54,13 +58,20 @@ std::string choose_precision(const std::string& name) {
     require(name == "float" || name == "bf16" || name == "auto",
             "precision: '{}' is unknown, expected float, bf16 or auto", name);
     if (name == "float") return {};
-    if (name == "auto" && way() != Way::fast)
+    if (name == "auto" && way() == Way::plain)
         return fmt::format("precision float: the way {} has no other", to_string(way()));
     set_precision(Precision::bf16);
-    if (!has_bf16()) {
+    if (way() == Way::fast && !has_bf16()) {
         set_precision(Precision::single);
         return "precision float: for bf16, this program must be built with oneDNN (libdnnl-dev), "
                "and run on a processor with AVX-512 BF16 or AMX";
+    }
+    if (way() == Way::cuda && !device_has_bf16()) {
+        set_precision(Precision::single);
+        return fmt::format(
+            "precision float: bf16 needs a device of compute capability 8.0 or "
+            "newer, and {} is older",
+            device_name());
     }
     if (name == "bf16") return {};
     const double ratio =

@@ -3,10 +3,13 @@
 // Tests that hold the device against the processor. They are tagged [cuda]: cmake/Chapter.cmake
 // runs those on the device alone, and where there is none they are skipped.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
+#include <vector>
 
-#include "lib/device.hpp"
+#include "lib/cuda/bf16.cuh"
+#include "lib/fast/fewer_bits.hpp"
 #include "tests/support.hpp"
 
 /// What `f` returns on the processor and on the device.
@@ -56,6 +59,21 @@ void require_backward_stays(const Forward& forward, const Backward& backward) {
         REQUIRE(abh::transfers().to_device == before.to_device);
         REQUIRE(abh::way() == then);
     }
+}
+
+/// The elements of `x` as products in bf16 read them on the device or, with the way `fast`, on the
+/// processor.
+inline abh::Tensor as_read_in_bf16(const abh::Tensor& x) {
+    std::vector<abh::Half> halves(static_cast<std::size_t>(x.size()));
+    if (abh::on_cuda())
+        abh::cuda::device().copy_bytes(halves.data(), abh::cuda::in_bf16(x).get(),
+                                       halves.size() * sizeof(abh::Half));
+    else
+        std::copy_n(abh::in_bf16(x).get(), x.size(), halves.begin());
+    abh::Tensor y(x.shape());
+    std::ranges::transform(halves, y.data(),
+                           [](std::uint32_t half) { return std::bit_cast<float>(half << 16); });
+    return y;
 }
 
 /// A tensor of integers from -8 to 8, which TF32 and bf16 hold exactly, like their products' sums.

@@ -2,7 +2,7 @@
 #include "chapters/05_multi_head_attention/attention_problem.cuh"
 #include "chapters/05_multi_head_attention/attention_tiles.cuh"
 #include "chapters/05_multi_head_attention/heads.hpp"
-#include "lib/cuda/exp.cuh"
+#include "lib/precision.hpp"
 
 namespace abh::plain {
 decltype(attend_heads) attend_heads;
@@ -33,9 +33,10 @@ __global__ void __launch_bounds__(threads)
     const Part part(p, p.n_queries, M);
     if (part.first >= part.n_queries) return;
     const auto copy_values = [&](int key) {
-        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_pieces);
     };
-    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
+    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k,
+               p.in_pieces);
 
     Real max[R], sum[R], context[R][D / across];
     for (int i = 0; i < R; ++i) {
@@ -57,7 +58,7 @@ __global__ void __launch_bounds__(threads)
             }
         }
         __syncthreads();  // all threads are done with the previous values
-        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_pieces);
         if (T::apart) copy_values(key);
         __pipeline_wait_prior(T::apart ? 1 : 0);  // for all but the values
         __syncthreads();
@@ -119,10 +120,15 @@ Tensor attend_heads(const Tensor& q, const Tensor& k, const Tensor& v, Index n_h
     if (weights)
         *weights = attention_weights(split_heads(q, n_heads), split_heads(k, n_heads),
                                      mask.dense(scores), options);
-    if (cache) cache->kept = BlockwiseCache{q, k, v, y, row_max, row_sum, mask, options};
+    const BlockwiseCache all{q, k, v, y, row_max, row_sum, mask, options};
+    if (cache) cache->kept = all;
     if (q.empty()) return y;
-    const Problem p =
-        problem_of(scores, q.dim(2), mask, options, {q.on_device(), k.on_device(), v.on_device()});
+    if (precision() == Precision::bf16) {
+        attend_in_bf16(scores, all);
+        return y;
+    }
+    const Problem p = problem_of<Real>(scores, q.dim(2), mask, options,
+                                       {q.on_device(), k.on_device(), v.on_device()});
     for_sizes(p, [&](auto width, auto is_short) {
         constexpr int D = width();
         constexpr bool all_short = is_short();

@@ -1,7 +1,7 @@
 #include "chapters/05_multi_head_attention/attend_heads.hpp"
 #include "chapters/05_multi_head_attention/attention_problem.cuh"
 #include "chapters/05_multi_head_attention/attention_tiles.cuh"
-#include "lib/cuda/exp.cuh"
+#include "lib/cuda/bf16.cuh"
 
 namespace abh::plain {
 decltype(attend_heads_backward) attend_heads_backward;
@@ -13,7 +13,9 @@ namespace {
 /// Each thread computes `<dy_i, y_i>` for one query and head, bound by the bytes of dy and y. It
 /// adds in the same order as `dot_rows` adds `<dy_i, v_j>`, so where all weight is on one key, the
 /// two are equal and their difference, which is a gradient, is exactly 0.
-__global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const Real> dy,
+/// @tparam T  Real, or Half: then the two are equal but for round-off, and dy is what it is there
+template <class T>
+__global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<const T> dy,
                                 Global<const Real> y) {
     for (Index r = first_element(); r < n; r += all_threads()) {
         const Index i = r % p.n_queries, h = r / p.n_queries % p.n_heads,
@@ -22,27 +24,11 @@ __global__ void row_sums_kernel(Problem p, Index n, Global<Real> sums, Global<co
         if (i >= of.count) continue;
         const Index row = (of.begin + i) * p.d_model + h * p.d_k;
         Real sum = 0;
-        for (int c = 0; c < p.d_k; ++c) sum += dy[row + c] * y[row + c];
+        for (int c = 0; c < p.d_k; ++c) sum += real_of(dy[row + c]) * y[row + c];
         sums[r] = sum;
     }
 }
 // [backward]
-/// What backward knows of each query, [B, H, Lq].
-struct Rows {
-    Global<const Real> row_max, row_sum, dot;  ///< dot: <dy_i, y_i>
-};
-
-/// The three numbers of one query.
-struct Row {
-    Real row_max, inverse, dot;
-
-    Row() = default;
-    __device__ Row(const Rows& rows, Index at)
-        : row_max(rows.row_max[at]), inverse(1 / rows.row_sum[at]), dot(rows.dot[at]) {}
-    /// `w = exp(s - row_max) / row_sum`
-    __device__ Real weight(Real s) const { return exp_or_zero(s - row_max) * inverse; }
-};
-
 /// How many blocks are to fit into a multiprocessor at least. 0 leaves it to the compiler, whose
 /// choice is good but for heads of 32 columns, where dk and dv would spill on an H200.
 template <int D, bool all_short>
@@ -65,8 +51,9 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
                   values = keys + N * pitch<D>, dscores = values + N * pitch<D>;
     const Part part(p, p.n_queries, M);
     if (part.first >= part.n_queries) return;
-    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
-    copy<D, M>(dys, dy + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_fours);
+    copy<D, M>(queries, q + part.queries, part.first, part.n_queries, p.d_model, p.d_k,
+               p.in_pieces);
+    copy<D, M>(dys, dy + part.queries, part.first, part.n_queries, p.d_model, p.d_k, p.in_pieces);
     Row row[R];
     Real sum[R][D / across];
     for (int i = 0; i < R; ++i) {
@@ -83,8 +70,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
             if (!any_of_block(!hidden.all)) continue;
         }
         __syncthreads();
-        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
-        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_fours);
+        copy<D, N>(keys, k + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_pieces);
+        copy<D, N>(values, v + part.keys, key, part.n_keys, p.d_model, p.d_k, p.in_pieces);
         __pipeline_wait_prior(0);
         __syncthreads();
         Real s[R][C], dw[R][C];
@@ -129,8 +116,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
                   dys = queries + M * pitch<D>, weights = dys + M * pitch<D>;
     const Part part(p, p.n_keys, N);
     if (part.first >= part.n_keys) return;
-    copy<D, N>(keys, k + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_fours);
-    copy<D, N>(values, v + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_fours);
+    copy<D, N>(keys, k + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_pieces);
+    copy<D, N>(values, v + part.keys, part.first, part.n_keys, p.d_model, p.d_k, p.in_pieces);
     Real sum_k[N / down][D / across], sum_v[N / down][D / across];
     for (int i = 0; i < N / down; ++i)
         for (int c = 0; c < D / across; ++c) sum_k[i][c] = sum_v[i][c] = 0;
@@ -151,8 +138,8 @@ __global__ void __launch_bounds__(threads, backward_blocks<D, all_short>)
             if (!any_of_block(matters)) continue;
         }
         __syncthreads();
-        copy<D, M>(queries, q + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_fours);
-        copy<D, M>(dys, dy + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_fours);
+        copy<D, M>(queries, q + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_pieces);
+        copy<D, M>(dys, dy + part.queries, query, part.n_queries, p.d_model, p.d_k, p.in_pieces);
         __pipeline_wait_prior(0);
         __syncthreads();
         // [backward, keys, tile]
@@ -198,12 +185,21 @@ AttentionGradients attend_heads_backward(const Tensor& dy, const AttendHeadsCach
     if (q.empty()) return {dy, Tensor::zeros(k.shape()), Tensor::zeros(v.shape())};
     AttentionGradients d{Tensor(q.shape()), Tensor(k.shape()), Tensor(v.shape())};
     const Shape scores = scores_shape(q, k, v, all.n_heads, cache.mask);
-    const Problem p = problem_of(scores, q.dim(2), cache.mask, cache.options,
-                                 {q.on_device(), k.on_device(), v.on_device(), dy.on_device()});
+    const Problem p =
+        problem_of<Real>(scores, q.dim(2), cache.mask, cache.options,
+                         {q.on_device(), k.on_device(), v.on_device(), dy.on_device()});
     Tensor dots(cache.row_max.shape());  // [B, H, Lq]
-    launch("attention row sums", row_sums_kernel, grid_for(dots.size()), p, dots.size(),
-           dots.on_device(), dy.on_device(), cache.context.on_device());
+    const auto sum_rows = [&]<class T>(const T* numbers) {
+        launch("attention row sums", row_sums_kernel<T>, grid_for(dots.size()), p, dots.size(),
+               dots.on_device(), numbers, cache.context.on_device());
+    };
     const Rows rows{cache.row_max.on_device(), cache.row_sum.on_device(), dots.on_device()};
+    if (precision() == Precision::bf16) {
+        sum_rows(in_bf16(dy).get());
+        attend_backward_in_bf16(scores, cache, dy, rows, d);
+        return d;
+    }
+    sum_rows(dy.on_device());
     const Index heads = scores[0] * all.n_heads;
     for_sizes(p, [&](auto width, auto is_short) {
         constexpr int D = width();

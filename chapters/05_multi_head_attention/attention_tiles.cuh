@@ -53,12 +53,12 @@ __device__ inline Four four(int at) {
 /// Begins to copy rows `first`, `first + 1`, ... of one head to `tile`, and writes zeros beyond the
 /// last row and beyond d_k. The copies end a group. They need no registers on the way, so all of a
 /// tile's are under way at once. Neighboring threads copy neighboring pieces.
-/// @param x         this head's columns, from row 0 on
-/// @param in_fours  whether pieces of 16 bytes can be copied, or else numbers
+/// @param x          this head's columns, from row 0 on
+/// @param in_pieces  whether pieces of 16 bytes can be copied, or else numbers
 template <int D, int rows>
 __device__ inline void copy(int tile, Global<const Real> x, int first, int n_rows, int d_model,
-                            int d_k, bool in_fours) {
-    const auto in_pieces = [=]<int n>(std::integral_constant<int, n>) {
+                            int d_k, bool in_pieces) {
+    const auto copy_by = [=]<int n>(std::integral_constant<int, n>) {
         constexpr int in_row = D / n, step = threads / in_row;
         const int column = static_cast<int>(threadIdx.x) % in_row * n,
                   row = static_cast<int>(threadIdx.x) / in_row;
@@ -76,10 +76,10 @@ __device__ inline void copy(int tile, Global<const Real> x, int first, int n_row
             from += step * d_model;
         }
     };
-    if (in_fours)
-        in_pieces(std::integral_constant<int, 16 / sizeof(Real)>());
+    if (in_pieces)
+        copy_by(std::integral_constant<int, 16 / sizeof(Real)>());
     else
-        in_pieces(std::integral_constant<int, 1>());
+        copy_by(std::integral_constant<int, 1>());
     __pipeline_commit();
 }
 // [products]

@@ -206,7 +206,6 @@ void add_taken_away(Claims& claims, Transformer& model, const Corpus& corpus) {
     for (EncoderLayer& layer : model.encoder.layers) {
         for (Index h = 0; h < n_heads; ++h)
             least("without_a_head", TakenAway(layer.self_attn.w_o, h * d_k, d_k));
-        least("without_self_attention", TakenAway(layer.self_attn.w_o));
         least("without_network", TakenAway(layer.ff.second));
     }
     for (DecoderLayer& layer : model.decoder.layers)
@@ -247,8 +246,7 @@ double old_is_said(const Transformer& model, const Corpus& corpus, const Memorie
     return said / all;
 }
 
-/// 老 is *old* in 老 朋 友 and half of *teacher* in 老 师. How alike are the rows that the encoder
-/// returns for it, within one use and between both? And is *old* still said if the decoder reads
+/// 老 is *old* in 老 朋 友 and half of *teacher* in 老 师. Is *old* still said if the decoder reads
 /// 老's row of another sentence, where it has the same use or the other one? Sentences of who and
 /// whom alone: in those of the first part that are held out, each use has a verb of its own.
 void add_old(Claims& claims, const Transformer& model, const Corpus& corpus) {
@@ -264,26 +262,6 @@ void add_old(Claims& claims, const Transformer& model, const Corpus& corpus) {
             memories.try_emplace(&pair, model.encode(Sentence(corpus, pair).src));
         }
     }
-    const auto row_of = [&](const Use& use) {
-        const Tensor& memory = memories.at(use.pair);  // [1, L, d_model]
-        return memory.reshape({memory.dim(1), memory.dim(2)}).rows(use.at, use.at + 1);
-    };
-    const auto cosine = [&](const std::vector<Use>& uses, const std::vector<Use>& others) {
-        double sum = 0, pairs = 0;
-        for (const Use& a : uses)
-            for (const Use& b : others) {
-                if (a.pair == b.pair) continue;
-                const Tensor x = row_of(a), y = row_of(b);
-                sum += dot(x, y) / std::sqrt(dot(x, x) * dot(y, y));
-                ++pairs;
-            }
-        return sum / pairs;
-    };
-    claims["old_like_old"] = cosine(old, old);
-    claims["teacher_like_teacher"] = cosine(teacher, teacher);
-    claims["old_like_teacher"] = cosine(old, teacher);
-    claims["old_apart"] = std::min(claims["old_like_old"], claims["teacher_like_teacher"]) -
-                          claims["old_like_teacher"];
     claims["old_from_old"] = old_is_said(model, corpus, memories, old, old);
     claims["old_from_teacher"] = old_is_said(model, corpus, memories, old, teacher);
 }

@@ -90,15 +90,19 @@ void show_intervals(const Lines& references, Results& results, std::uint64_t see
          {std::pair{"50", std::size_t{50}}, {"200", 200}, {"all", references.size()}}) {
         const std::vector<Counts> some_a = some_of(all_a, n), some_b = some_of(all_b, n);
         const std::vector<double> samples = bootstrap(some_a, {}, seed);
+        const std::vector<double> others = bootstrap(some_b, {}, seed);
         const double value = bleu_parts(sum_of(some_a)).value,
                      half = interval_of(samples).half_width,
                      other = bleu_parts(sum_of(some_b)).value,
-                     other_half = interval_of(bootstrap(some_b, {}, seed)).half_width;
+                     other_half = interval_of(others).half_width;
         table.row(key, n, value, half, other, other_half, p_value(some_a, some_b, {}, seed));
         results.set(fmt::format("interval_{}_overlap", key), half + other_half - (value - other));
-        Tensor array({std::ssize(samples)});
-        for (Index i = 0; const double score : samples) array(i++) = static_cast<Real>(score);
-        if (n > 50) results.array(fmt::format("samples_{}", key), array);
+        Tensor scores({2, std::ssize(samples)});  // of A and of B, on the same samples
+        for (Index i = 0; i < std::ssize(samples); ++i) {
+            scores(0, i) = static_cast<Real>(samples[static_cast<std::size_t>(i)]);
+            scores(1, i) = static_cast<Real>(others[static_cast<std::size_t>(i)]);
+        }
+        if (n > 50) results.array(fmt::format("samples_{}", key), scores);
     }
     double of_sentences = 0;
     for (const Counts& counts : all_a)

@@ -93,7 +93,6 @@ void TranslateCommand::run(Results& results, std::uint64_t seed) {
     std::signal(SIGPIPE, SIG_DFL);     // a closed output ends this program quietly
     const LineTranslator translator =
         model_.empty() ? default_translator(seed) : load_translator(model_);
-    for (const std::string& remark : translator.remarks) fmt::print(stderr, "{}\n", remark);
     fill_in(translator.search);
     if (bits_ == "8") set_precision(Precision::int8);
     if (bits_ == "16")

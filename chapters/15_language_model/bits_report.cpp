@@ -32,6 +32,19 @@ double changed(Llama a, Llama b) {
     return 100 * different / all;
 }
 
+/// The perplexity of a text whose pieces are read one by one, as they are when a text is generated.
+double perplexity_by_pieces(const Llama& model, std::span<const std::int32_t> text) {
+    Continuation before(model, std::ssize(text));
+    double sum = 0;
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+        const Tensor logits = before.next(text.subspan(i, 1));
+        const auto row = vector(logits).cast<double>().array();
+        const double largest = row.maxCoeff();
+        sum += largest + std::log((row - largest).exp().sum()) - row(text[i + 1]);
+    }
+    return std::exp(sum / static_cast<double>(text.size() - 1));
+}
+
 /// How fast a published model says 64 pieces, and how well it predicts a text, in different bits.
 void show_speed(const Published& p, Results& results) {
     const Limits limits = measure_limits();
@@ -42,8 +55,9 @@ void show_speed(const Published& p, Results& results) {
                           {"MB for a word", "8.1f", "{}_megabytes"},
                           varying("tokens a second", "8.1f", "{}_rate"),
                           varying("times F32", "8.1f", "{}_gain"),
-                          varying("GB/s", "8.1f", "{}_stream", "GB/s"),
-                          varying("of what is read", "8.2f", "{}_share"),
+                          varying("ms a token", "8.1f", "{}_time", "ms"),
+                          varying("of them to read", "8.1f", "{}_reading", "ms"),
+                          varying("the rest", "8.1f", "{}_rest", "ms"),
                           {"changed, %", "8.1f", "{}_changed"},
                           varying("perplexity", "8.3f", "{}_perplexity")});
     double first = 0;
@@ -51,9 +65,10 @@ void show_speed(const Published& p, Results& results) {
         Pace pace;
         said(rounded, {text.begin(), text.begin() + 8}, 64, pace);
         const double bytes = static_cast<double>(rounded.weight_bytes),
-                     rate = static_cast<double>(pace.said) / pace.saying, stream = rate * bytes;
+                     rate = static_cast<double>(pace.said) / pace.saying, time = 1000 / rate,
+                     reading = 1000 * bytes / limits.read;
         if (first == 0) first = rate;
-        table.row(key, name, bytes / 1e6, rate, rate / first, stream / 1e9, stream / limits.read,
+        table.row(key, name, bytes / 1e6, rate, rate / first, time, reading, time - reading,
                   changed(p.model, rounded.model),
                   std::exp(mean_surprise(rounded.model, text, std::ssize(text))));
         std::fflush(stdout);
@@ -64,6 +79,9 @@ void show_speed(const Published& p, Results& results) {
         row(format_of(kind).name, format_of(kind).name, rounded);
     }
     row("file", "file", p);
+    const double by_pieces = perplexity_by_pieces(p.model, text);
+    results.set_varying("by_pieces_perplexity", by_pieces);
+    fmt::print("the file, piece by piece: perplexity {:.3f}\n", by_pieces);
 }
 // [other ways]
 /// Rounds to 16 levels with one scale for each `together` numbers, as Q4_0 does for 32.

@@ -19,12 +19,15 @@ public:
     void open() override { no_device(); }
     std::string name() override { no_device(); }
     bool emulated() const override { return false; }
+    bool has_bf16() override { no_device(); }
     void* take(std::size_t) override { no_device(); }
     void give(void*) noexcept override {}
     void copy_bytes(void*, const void*, std::size_t) override { no_device(); }
     void send(void*, const void*, std::size_t) override { no_device(); }
     void synchronize() override { no_device(); }
-    bool multiply(const Product&, Index, const cuda::Epilogue&) override { no_device(); }
+    bool multiply(const Product&, Index, const cuda::Epilogue&, const cuda::Factors16&) override {
+        no_device();
+    }
 };
 
 }  // namespace

@@ -22,6 +22,10 @@ void set_tf32(bool allowed) {
     tf32_allowed = allowed;
 }
 
+bool device_has_bf16() {
+    return cuda::device().has_bf16();
+}
+
 bool cuda::tf32() {
     return tf32_allowed;
 }

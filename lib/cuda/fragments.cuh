@@ -121,5 +121,38 @@ __device__ void store_c(const FragmentC& c, const To& to) {
     const int group = lane() / 4, in_group = lane() % 4;
     for (int i = 0; i < 4; ++i) to(group + 8 * (i / 2), 2 * in_group + i % 2, c.sums[i]);
 }
+// [in bf16]
+/// Loads two neighbors of B, so 16 columns, from rows of shared memory that are `width` numbers
+/// apart: B's columns or, if they are `turned`, its rows. Lane 8 i + r names row r of matrix i: of
+/// the first B its upper and lower half, then of the second.
+template <bool turned, class Number>
+__device__ void load_b(FragmentB<Bf16> (&b)[2], Global<Number> rows, int width) {
+    static_assert(sizeof(Number) == 2);
+    const int r = lane() % 8, along_k = lane() / 8 % 2 * 8, column = lane() / 16 * 8;
+    std::uint32_t words[4];
+    load_matrices<turned>(words, turned ? rows + ((along_k + r) * width + column)
+                                        : rows + ((column + r) * width + along_k));
+    b[0] = {words[0], words[1]};
+    b[1] = {words[2], words[3]};
+}
+
+/// Two numbers in bf16 in one register, `low` in its lower half.
+__device__ inline std::uint32_t pair(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    std::uint32_t both;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+    return both;
+#else
+    return rounded<Bf16>(low) >> 16 | rounded<Bf16>(high);
+#endif
+}
+
+/// Two neighbors of C as A, whose 16 columns they are. A lane holds of C what it is to hold of A:
+/// in row g, numbers 2 q and 2 q + 1 of each 8, where it is lane 4 g + q; and those of row g + 8.
+/// So what a warp has computed becomes a factor without leaving its registers.
+__device__ inline FragmentA<Bf16> as_a(const FragmentC& left, const FragmentC& right) {
+    return {{pair(left.sums[0], left.sums[1]), pair(left.sums[2], left.sums[3]),
+             pair(right.sums[0], right.sums[1]), pair(right.sums[2], right.sums[3])}};
+}
 
 }  // namespace abh::cuda

@@ -31,7 +31,8 @@ std::optional<Tensor> linear_map(const Tensor& x, const Linear& map, bool relu) 
     Tensor y({rows.dim(0), map.d_out()});
     const auto computed = [&](const Epilogue& end) {
         const Product product = product_of(rows, weight, {.transpose_b = true}, false);
-        return multiply(product.at(y.on_device(), rows.on_device(), weight.on_device()), 1, end);
+        return multiply(product.at(y.on_device(), rows.on_device(), weight.on_device()), 1, end,
+                        factors16(rows, weight));
     };
     const Real* const bias = map.has_bias() ? map.bias.value.on_device() : nullptr;
     if (!y.empty() && !computed({.bias = bias, .relu = relu})) {
@@ -50,18 +51,19 @@ Tensor linear(const Tensor& x, const Linear& map) {
 namespace {
 
 /// Whether a product with the sums of its first factor takes less time than a product and a kernel.
-/// Measured once for each size, because the library's way of summing up may be a slow one.
-bool sums_pay(const Product& p, const Tensor& dy) {
-    static std::map<std::array<Index, 3>, bool> known;
-    const auto [found, fresh] = known.try_emplace({p.m, p.n, p.k}, true);
+/// Measured once for each size and precision, because the library's way of summing up may be a slow
+/// one.
+bool sums_pay(const Product& p, const Factors16& factors, const Tensor& dy) {
+    static std::map<std::array<Index, 4>, bool> known;
+    const auto [found, fresh] = known.try_emplace({p.m, p.n, p.k, factors.a != nullptr}, true);
     if (!fresh || device().emulated() || p.k == 0) return found->second;
     Tensor dw({p.m, p.n}), sums({p.m}), parts({parts_of_columns(p.k, p.m), p.m});
     Product product = p.at(dw.on_device(), p.a.data, p.b.data);
     product.add = false;
-    const double together =
-        device().milliseconds([&] { multiply(product, 1, {.sums_of_a = sums.on_device()}); });
+    const double together = device().milliseconds(
+        [&] { multiply(product, 1, {.sums_of_a = sums.on_device()}, factors); });
     const double apart = device().milliseconds([&] {
-        multiply(product, 1);
+        multiply(product, 1, {}, factors);
         column_sums(parts, dy, false);
     });
     return found->second = together <= apart;
@@ -70,10 +72,11 @@ bool sums_pay(const Product& p, const Tensor& dy) {
 /// Computes `product`, whose first factor is `dy^T`, and with it the sums that `db` is to become.
 /// @return  false if nothing was computed: `db` holds a share already, or the library cannot, or
 ///          not as fast as a kernel
-bool multiply_and_sum(const Product& product, const Tensor& dy, Gradient& db) {
-    if (!db.state().is_zero || db.waits() || !sums_pay(product, dy)) return false;
+bool multiply_and_sum(const Product& product, const Factors16& factors, const Tensor& dy,
+                      Gradient& db) {
+    if (!db.state().is_zero || db.waits() || !sums_pay(product, factors, dy)) return false;
     Real* const sums = db.target().sum.on_device();
-    const bool done = multiply(product, 1, {.sums_of_a = sums});
+    const bool done = multiply(product, 1, {.sums_of_a = sums}, factors);
     db.state().is_zero = !done;
     return done;
 }
@@ -85,10 +88,11 @@ Tensor linear_backward(const Tensor& dy, Linear& map, const Linear::Cache& cache
     const auto [dw, add] = map.weight.gradient.target();
     const Product product = product_of(rows, x, {.transpose_a = true}, add)
                                 .at(dw.on_device(), rows.on_device(), x.on_device());
+    const Factors16 factors = factors16(rows, x);
     if (!map.has_bias()) {
-        multiply(product, 1);
-    } else if (!multiply_and_sum(product, rows, map.bias.gradient)) {
-        multiply(product, 1);
+        multiply(product, 1, {}, factors);
+    } else if (!multiply_and_sum(product, factors, rows, map.bias.gradient)) {
+        multiply(product, 1, {}, factors);
         add_column_sums(map.bias.gradient, rows);
     }
     return matmul(rows, map.weight.value).reshape(cache.x.shape());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <compare>
 #include <cstring>
@@ -24,12 +25,14 @@ public:
     void open() override;
     std::string name() override;
     bool emulated() const override { return false; }
+    bool has_bf16() override;
     void* take(std::size_t bytes) override;
     void give(void* block) noexcept override;
     void copy_bytes(void* to, const void* from, std::size_t bytes) override;
     void send(void* to, const void* from, std::size_t bytes) override;
     void synchronize() override;
-    bool multiply(const Product& p, Index batch, const Epilogue& e) override;
+    bool multiply(const Product& p, Index batch, const Epilogue& e,
+                  const Factors16& factors) override;
     double milliseconds(const std::function<void()>& work) override;
 };
 
@@ -47,12 +50,20 @@ void Gpu::open() {
                                                                     : cudaGetErrorString(status)));
 }
 
-std::string Gpu::name() {
-    cudaDeviceProp properties;
+static cudaDeviceProp properties() {
+    cudaDeviceProp found;
     int device = 0;
     check(cudaGetDevice(&device), "current device");
-    check(cudaGetDeviceProperties(&properties, device), "device properties");
-    return properties.name;
+    check(cudaGetDeviceProperties(&found, device), "device properties");
+    return found;
+}
+
+std::string Gpu::name() {
+    return properties().name;
+}
+
+bool Gpu::has_bf16() {
+    return properties().major >= 8;
 }
 
 void* Gpu::take(std::size_t bytes) {
@@ -152,12 +163,17 @@ std::uint32_t alignment(const void* address) {
 /// What decides how products are computed.
 struct Kind {
     Index batch, m, n, k;
-    bool a_by_columns, b_by_columns, to_tf32;
+    bool a_by_columns, b_by_columns, to_tf32, in_bf16;
     cublasLtEpilogue_t epilogue;
     std::uint32_t align_a, align_b, align_c, align_vector;  ///< bytes
 
     auto operator<=>(const Kind&) const = default;
 };
+
+/// Where the library reads a factor.
+const void* first_of(const Strided& factor, const Half* halves) {
+    return halves ? static_cast<const void*>(halves) : factor.data;
+}
 
 /// The vector that an epilogue reads or writes.
 const Real* vector_of(const Epilogue& e) {
@@ -171,17 +187,18 @@ cublasLtEpilogue_t epilogue_of(const Epilogue& e) {
     return e.bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-Kind kind_of(const Product& p, Index batch, const Epilogue& e) {
+Kind kind_of(const Product& p, Index batch, const Epilogue& e, const Factors16& factors) {
     return {batch,
             p.m,
             p.n,
             p.k,
             p.a.by_columns(),
             p.b.by_columns(),
-            tf32(),
+            tf32() && !factors.a,
+            factors.a != nullptr,
             epilogue_of(e),
-            alignment(p.a.data),
-            alignment(p.b.data),
+            alignment(first_of(p.a, factors.a)),
+            alignment(first_of(p.b, factors.b)),
             alignment(p.c),
             alignment(vector_of(e))};
 }
@@ -198,9 +215,9 @@ struct Plan {
 
 /// cuBLAS stores matrices column by column. So our row-major c = op(a) op(b) is, in its terms,
 /// c^T = op(b)^T op(a)^T, where the same memory is read as b^T, a^T and c^T.
-Layout layout(Index rows, Index columns, Index batch) {
+Layout layout(cudaDataType_t type, Index rows, Index columns, Index batch) {
     Layout result =
-        make<Layout>(cublasLtMatrixLayoutCreate, real_type, static_cast<std::uint64_t>(columns),
+        make<Layout>(cublasLtMatrixLayoutCreate, type, static_cast<std::uint64_t>(columns),
                      static_cast<std::uint64_t>(rows), columns);
     const auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
         check(cublasLtMatrixLayoutSetAttribute(result.get(), attribute, &value, sizeof value));
@@ -224,11 +241,13 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* vector) {
     const auto factor = [&](bool by_columns, Index rows, Index columns,
                             cublasLtMatmulDescAttributes_t attribute) {
         set(plan.operation, attribute, by_columns ? CUBLAS_OP_T : CUBLAS_OP_N);
-        return by_columns ? layout(columns, rows, of.batch) : layout(rows, columns, of.batch);
+        const cudaDataType_t type = of.in_bf16 ? CUDA_R_16BF : real_type;
+        return by_columns ? layout(type, columns, rows, of.batch)
+                          : layout(type, rows, columns, of.batch);
     };
     plan.a = factor(of.a_by_columns, of.m, of.k, CUBLASLT_MATMUL_DESC_TRANSB);
     plan.b = factor(of.b_by_columns, of.k, of.n, CUBLASLT_MATMUL_DESC_TRANSA);
-    plan.c = layout(of.m, of.n, of.batch);
+    plan.c = layout(real_type, of.m, of.n, of.batch);
     set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<std::uint32_t>(of.epilogue));
     if (vector) set(plan.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
 
@@ -260,11 +279,13 @@ Plan make_plan(cublasLtHandle_t library, const Kind& of, const Real* vector) {
 }
 // [device: product, plans]
 /// Computes products as planned.
-cublasStatus_t run(cublasLtHandle_t library, const Plan& how, const Product& p, void* workspace) {
+cublasStatus_t run(cublasLtHandle_t library, const Plan& how, const Product& p,
+                   const Factors16& factors, void* workspace) {
     const Real before = p.add ? Real(1) : Real(0);
-    return cublasLtMatmul(library, how.operation.get(), &p.scale, p.b.data, how.b.get(), p.a.data,
-                          how.a.get(), &before, p.c, how.c.get(), p.c, how.c.get(), &how.algorithm,
-                          workspace, how.workspace, nullptr);
+    return cublasLtMatmul(library, how.operation.get(), &p.scale, first_of(p.b, factors.b),
+                          how.b.get(), first_of(p.a, factors.a), how.a.get(), &before, p.c,
+                          how.c.get(), p.c, how.c.get(), &how.algorithm, workspace, how.workspace,
+                          nullptr);
 }
 
 /// The library, and its plans for the latest products.
@@ -277,7 +298,7 @@ struct Handle {
     void* workspace = device().take(workspace_bytes);
     std::map<Kind, Plan> plans;
     std::int64_t uses = 0;
-    std::optional<bool> keeps_nan;  ///< see `relu_keeps_nan`
+    std::optional<bool> keeps_nan[2];  ///< see `relu_keeps_nan`
 
     Plan& plan(const Kind& kind, const Real* vector) {
         auto found = plans.find(kind);
@@ -293,20 +314,27 @@ struct Handle {
     }
 
     /// Whether the library's ReLU keeps NaN, as ours does, which its documentation leaves open: the
-    /// device is asked once, for the product of NaN and 1.
-    bool relu_keeps_nan() {
-        if (keeps_nan) return *keeps_nan;
-        const Real numbers[]{std::numeric_limits<Real>::quiet_NaN(), 1, 0};
+    /// device is asked once for each type of factors, for the product of matrices of NaN and of
+    /// numbers near 1, either half of which is such a number in bf16, too.
+    bool relu_keeps_nan(bool in_bf16) {
+        std::optional<bool>& keeps = keeps_nan[in_bf16];
+        if (keeps) return *keeps;
+        constexpr Index side = 8, size = side * side;
+        std::array<Real, 3 * size> numbers{};  // a, b and c
+        std::fill_n(numbers.begin(), size, std::bit_cast<float>(0x7fc07fc0u));
+        std::fill_n(numbers.begin() + size, size, std::bit_cast<float>(0x3f803f80u));
         auto* const x = static_cast<Real*>(device().take(sizeof numbers));
-        device().copy_bytes(x, numbers, sizeof numbers);
-        const Product p{x + 2, 1, {x, 1, 1}, {x + 1, 1, 1}, 1, 1, 1};
-        const Plan how = make_plan(library.get(), kind_of(p, 1, {.relu = true}), nullptr);
+        device().copy_bytes(x, numbers.data(), sizeof numbers);
+        const Strided a = Strided::of(x, side), b = Strided::of(x + size, side);
+        const Product p{x + 2 * size, side, a, b, side, side, side};
+        Factors16 factors;
+        if (in_bf16) factors = {reinterpret_cast<Half*>(x), reinterpret_cast<Half*>(x + size)};
+        const Plan how = make_plan(library.get(), kind_of(p, 1, {.relu = true}, factors), nullptr);
         Real result = 0;
-        if (how.possible && run(library.get(), how, p, workspace) == CUBLAS_STATUS_SUCCESS)
+        if (how.possible && run(library.get(), how, p, factors, workspace) == CUBLAS_STATUS_SUCCESS)
             device().copy_bytes(&result, p.c, sizeof result);
         device().give(x);
-        keeps_nan = std::isnan(result);
-        return *keeps_nan;
+        return *(keeps = std::isnan(result));
     }
 };
 
@@ -317,7 +345,7 @@ Handle& handle() {
 
 }  // namespace
 // [device: product, run]
-bool Gpu::multiply(const Product& p, Index batch, const Epilogue& e) {
+bool Gpu::multiply(const Product& p, Index batch, const Epilogue& e, const Factors16& factors) {
     if (p.k == 0) {  // the sums have no terms
         const auto clear = [](Real* numbers, Index n) {
             check(cudaMemsetAsync(numbers, 0, static_cast<std::size_t>(n) * sizeof(Real)),
@@ -332,11 +360,11 @@ bool Gpu::multiply(const Product& p, Index batch, const Epilogue& e) {
     try {
         Handle& h = handle();
         const Real* const vector = vector_of(e);
-        if (e.relu && !h.relu_keeps_nan()) return false;
-        Plan& how = h.plan(kind_of(p, batch, e), vector);
+        if (e.relu && !h.relu_keeps_nan(factors.a != nullptr)) return false;
+        Plan& how = h.plan(kind_of(p, batch, e, factors), vector);
         if (!how.possible) return false;
         if (vector) set(how.operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, vector);
-        const cublasStatus_t status = run(h.library.get(), how, p, h.workspace);
+        const cublasStatus_t status = run(h.library.get(), how, p, factors, h.workspace);
         if (status == CUBLAS_STATUS_NOT_SUPPORTED && (vector || e.relu))
             return how.possible = false;
         check(status);

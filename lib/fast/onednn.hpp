@@ -4,11 +4,8 @@
 #include <memory>
 
 #include "lib/fast/product.hpp"
+#include "lib/precision.hpp"
 
-namespace abh {
-/// The upper half of a float: a number in bf16.
-using Half = std::uint16_t;
-}  // namespace abh
 namespace abh::onednn {
 // [interface]
 /// Whether this program is built with oneDNN, and the processor has instructions that multiply

@@ -4,10 +4,11 @@
 #include <stdlib.h>
 
 #include "lib/cuda/runtime.hpp"
+#include "lib/fast/fewer_bits.hpp"
 #include "tests/products.hpp"
 
 namespace abh::cuda_on_stand_in {
-using cuda::Device, cuda::Epilogue, cuda::OutOfMemory, cuda::tf32;
+using cuda::Device, cuda::Epilogue, cuda::Factors16, cuda::OutOfMemory, cuda::tf32;
 Device& device();
 }  // namespace abh::cuda_on_stand_in
 namespace abh::memory_on_stand_in {
@@ -29,28 +30,36 @@ namespace {
 cuda::Device& device = cuda_on_stand_in::device();
 
 /// Numbers in the device's memory, from `offset` bytes after the beginning of a block on.
+template <class T>
 class Numbers {
 public:
-    explicit Numbers(const Tensor& x, std::size_t offset = 0)
+    explicit Numbers(const BasicTensor<T>& x, std::size_t offset = 0)
         : shape_(x.shape()), block_(device.take(offset + bytes())) {
-        data = reinterpret_cast<Real*>(static_cast<std::byte*>(block_) + offset);
+        data = reinterpret_cast<T*>(static_cast<std::byte*>(block_) + offset);
         if (!x.empty()) device.copy_bytes(data, x.data(), bytes());
     }
     Numbers(const Numbers&) = delete;
     ~Numbers() { device.give(block_); }
-    Tensor fetch() const {
-        Tensor x(shape_);
+    BasicTensor<T> fetch() const {
+        BasicTensor<T> x(shape_);
         device.copy_bytes(x.data(), data, bytes());
         return x;
     }
-    Real* data;
+    T* data;
 
 private:
-    std::size_t bytes() const { return static_cast<std::size_t>(shape_.size()) * sizeof(Real); }
+    std::size_t bytes() const { return static_cast<std::size_t>(shape_.size()) * sizeof(T); }
 
     Shape shape_;
     void* block_;
 };
+
+/// The same numbers in bf16.
+BasicTensor<Half> halves_of(const Tensor& x) {
+    BasicTensor<Half> y(x.shape());
+    std::copy_n(in_bf16(x).get(), x.size(), y.data());
+    return y;
+}
 
 /// How many bytes after the beginning of a block the matrices begin.
 struct Offsets {
@@ -62,7 +71,7 @@ void require_product(const Tensor& before, const Operands& of, const MatmulOptio
                      bool add = false, const Offsets& offsets = {}) {
     const Numbers a(of.a, offsets.a), b(of.b, offsets.b), c(before, offsets.c);
     device.multiply(product_of(of.a, of.b, o, add).at(c.data, a.data, b.data),
-                    matrices(before.shape()), {});
+                    matrices(before.shape()), {}, {});
     Tensor expected = before.clone();
     const ScopedWay plain(Way::plain);
     multiply(expected, of.a, of.b, o, add);
@@ -78,7 +87,7 @@ void require_product_and_bias(const Operands& of, const Tensor& bias, std::size_
     const Numbers a(of.a), b(of.b), c(expected.clone()), added(bias, offset);
     device.multiply(product_of(of.a, of.b, {}, false).at(c.data, a.data, b.data),
                     matrices(expected.shape()),
-                    {.bias = bias.empty() ? nullptr : added.data, .relu = relu});
+                    {.bias = bias.empty() ? nullptr : added.data, .relu = relu}, {});
     const Tensor found = c.fetch();
     for (Index i = 0; i < found.size(); ++i) {
         const Real y = expected.data()[i] + (bias.empty() ? 0 : bias.data()[i % bias.size()]);
@@ -92,7 +101,7 @@ bool require_product_and_sums(const Tensor& left, const Tensor& right, std::size
     const Tensor before = Tensor::full({left.dim(1), right.dim(1)}, 2);
     const Numbers a(left), b(right), c(before), sums(Tensor::full({left.dim(1)}, 7), offset);
     const auto product = product_of(left, right, {.transpose_a = true}, true);
-    if (!device.multiply(product.at(c.data, a.data, b.data), 1, {.sums_of_a = sums.data})) {
+    if (!device.multiply(product.at(c.data, a.data, b.data), 1, {.sums_of_a = sums.data}, {})) {
         REQUIRE(max_difference(c.fetch(), before) == 0);
         return false;
     }
@@ -139,6 +148,32 @@ TEST_CASE("the descriptors describe the products that the plain way computes") {
                                     add);
 }
 
+TEST_CASE("a device older than compute capability 8.0 does not multiply in bf16") {
+    CHECK(device.has_bf16());
+    stand_in::major = 7;
+    CHECK(!device.has_bf16());
+    stand_in::major = 9;
+}
+
+TEST_CASE("factors in bf16 take the place of a product's own, and the rest stays in floats") {
+    Draw draw;
+    for (const MatmulOptions& o : all_forms)
+        for (const bool add : {false, true}) {
+            const Operands of = operands(draw, {3}, 4, 7, 5, o);
+            const Tensor before = draw({3, 4, 5});
+            const Numbers a(halves_of(of.a), 2), b(halves_of(of.b));
+            const Numbers c(before);
+            const Product product = product_of(of.a, of.b, o, add);
+            REQUIRE(device.multiply(product.at(c.data, nullptr, nullptr), 3, {}, {a.data, b.data}));
+            CHECK(stand_in::asked.back() == stand_in::Alignments{256, 2, 256, 256});
+            Tensor expected = before.clone();
+            const ScopedWay plain(Way::plain);
+            multiply(expected, rounded(of.a, Precision::bf16), rounded(of.b, Precision::bf16), o,
+                     add);
+            REQUIRE(max_difference(c.fetch(), expected) <= 20 * (7 + 1) * eps);  // as above
+        }
+}
+
 TEST_CASE("a view that begins off alignment gets a plan that allows it") {
     Draw draw;
     const Operands factors = operands(draw, {2}, 5, 7, 3, {});
@@ -159,7 +194,7 @@ TEST_CASE("a view that begins off alignment gets a plan that allows it") {
 
 TEST_CASE("the library adds a bias to each row, and its plan depends on the bias's alignment") {
     Draw draw;
-    CHECK(cuda_on_stand_in::handle().relu_keeps_nan());  // has asked for a plan of its own
+    CHECK(cuda_on_stand_in::handle().relu_keeps_nan(false));  // has asked for a plan of its own
     for (const Index batch : {1, 3}) {
         const Operands factors = operands(draw, {batch}, 5, 7, 3, {});
         require_product(Tensor::zeros({batch, 5, 3}), factors);
@@ -203,12 +238,12 @@ TEST_CASE(
     const Numbers a(one), b(one), c(one), bias(Tensor::full({9}, 1));
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
     stand_in::state = CUBLAS_STATUS_INVALID_VALUE;
-    CHECK(!device.multiply(product, 1, {.bias = bias.data}));
-    CHECK_THROWS(device.multiply(product, 1, {}));
+    CHECK(!device.multiply(product, 1, {.bias = bias.data}, {}));
+    CHECK_THROWS(device.multiply(product, 1, {}, {}));
     stand_in::state = CUBLAS_STATUS_SUCCESS;
-    CHECK(!device.multiply(product, 1, {.bias = bias.data}));
+    CHECK(!device.multiply(product, 1, {.bias = bias.data}, {}));
     CHECK(max_difference(c.fetch(), one) == 0);
-    CHECK(device.multiply(product, 1, {}));
+    CHECK(device.multiply(product, 1, {}, {}));
     CHECK(c.fetch()(0, 0) == 9);
 }
 
@@ -216,11 +251,14 @@ TEST_CASE("a library whose ReLU would hide NaN does not cut") {
     const Tensor one = Tensor::full({4, 4}, 1);
     const Numbers a(one), b(one), c(one);
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
-    for (const bool hides : {true, false}) {
-        stand_in::relu_hides_nan = hides;
-        cuda_on_stand_in::handle().keeps_nan.reset();
-        CHECK(device.multiply(product, 1, {.relu = true}) == !hides);
-    }
+    const Numbers half(halves_of(one));
+    for (const bool hides : {true, false})
+        for (const bool in_bf16 : {true, false}) {
+            stand_in::relu_hides_nan = hides;
+            cuda_on_stand_in::handle().keeps_nan[in_bf16].reset();
+            const Half* const halves = in_bf16 ? half.data : nullptr;
+            CHECK(device.multiply(product, 1, {.relu = true}, {halves, halves}) == !hides);
+        }
 }
 
 TEST_CASE("work on a device is timed without its first call") {
@@ -260,7 +298,7 @@ TEST_CASE("an algorithm that the library could not find is not used") {
 TEST_CASE("what was sent may change at once, and the device copies it in passing") {
     const Tensor nothing = Tensor::zeros({3});
     Tensor x({3});
-    const auto send = [&](const Numbers& to, Real value) {
+    const auto send = [&](const Numbers<Real>& to, Real value) {
         x.fill(value);
         device.send(to.data, x.data(), 3 * sizeof(Real));
     };
@@ -318,7 +356,7 @@ TEST_CASE("a kernel's fault shows in a later call, or at once and by name if lau
     check_launch("softmax");
     CHECK_THROWS_WITH(device.synchronize(), "cuda: synchronization: " + fault + in_kernel);
     const Product product = product_of(one, one, {}, false).at(c.data, a.data, b.data);
-    CHECK_THROWS_WITH(device.multiply(product, 1, {}),
+    CHECK_THROWS_WITH(device.multiply(product, 1, {}, {}),
                       "cuda: product: " + fault + in_kernel + " (m 1, n 1, k 1, batch 1)");
 
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
-#include "lib/fast/fewer_bits.hpp"
 #include "lib/linear.hpp"
 #include "lib/matmul.hpp"
+#include "tests/devices.hpp"
 #include "tests/products.hpp"
 #include "tests/ways.hpp"
 
@@ -40,6 +40,11 @@ Tensor plain_linear(const Tensor& x, const Linear& map, Precision precision) {
     return other.forward(rounded(x, precision));
 }
 
+/// Whether the way multiplies in bf16.
+bool multiplies_in_bf16() {
+    return !in_double && (way() == Way::cuda || (way() == Way::fast && has_bf16()));
+}
+
 }  // namespace
 
 TEST_CASE("bf16 rounds to the nearest, a tie to the even one, and keeps infinities and NaN") {
@@ -69,13 +74,16 @@ TEST_CASE("in 8 bits, the numbers of a row are up to half a step of its scale aw
 }
 
 TEST_CASE("a precision that a way does not have is refused by name") {
-    if (way() == Way::fast && !in_double) {
-        const ScopedPrecision scoped(Precision::int8);
-        CHECK(precision() == Precision::int8);
-    } else {
-        CHECK_THROWS_WITH(set_precision(Precision::bf16), Contains("precision bf16: "));
-        CHECK_THROWS_WITH(choose_precision("bf16"), Contains("precision bf16: "));
-        CHECK_THROWS_WITH(set_precision(Precision::int8), Contains("precision int8: "));
+    for (const Precision p : {Precision::bf16, Precision::int8}) {
+        if (!in_double && (way() == Way::fast || (on_cuda() && p == Precision::bf16))) {
+            const ScopedPrecision scoped(p);
+            CHECK(precision() == p);
+        } else {
+            const std::string refused = fmt::format("precision {}: ", to_string(p));
+            CHECK_THROWS_WITH(set_precision(p), Contains(refused));
+            if (p == Precision::bf16)
+                CHECK_THROWS_WITH(choose_precision("bf16"), Contains(refused));
+        }
     }
     CHECK(precision() == Precision::single);
     CHECK_THROWS_WITH(choose_precision("half"),
@@ -84,35 +92,39 @@ TEST_CASE("a precision that a way does not have is refused by name") {
 }
 
 #ifndef ABH_DOUBLE
-TEST_CASE("all floats are rounded to bf16 alike in every way", "[fast]") {
+TEST_CASE("all floats are rounded to bf16 alike in every way") {
+    if (way() == Way::plain) return;  // which keeps none
     Tensor all({1 << 16, 4});
     for (std::uint32_t upper = 0; upper < 1 << 16; ++upper)
         for (Index i = 0; const std::uint32_t lower : {0x0u, 0x7fffu, 0x8000u, 0x8001u})
             all(upper, i++) = std::bit_cast<float>(upper << 16 | lower);
     const Tensor x = all;  // of which no element is written from here on
     const Tensor expected = rounded(x, Precision::bf16);
-    const std::shared_ptr<const Half> found = in_bf16(x);
+    const Tensor found = as_read_in_bf16(x);
     Index wrong = 0;
     for (Index i = 0; i < x.size(); ++i) {
-        const float y = std::bit_cast<float>(std::uint32_t{found.get()[i]} << 16),
-                    e = expected.data()[i];
+        const float y = found.data()[i], e = expected.data()[i];
         const bool tiny = std::abs(x.data()[i]) < std::numeric_limits<float>::min();
         wrong += std::isnan(e) ? !std::isnan(y) : !tiny && y != e;
     }
     CHECK(wrong == 0);
 }
 
-TEST_CASE("large products in bf16 are those of rounded operands", "[fast]") {
-    if (!has_bf16()) return;  // where all products are in single precision
+TEST_CASE("large products in bf16 are those of rounded operands, and on a device all are") {
+    if (!multiplies_in_bf16()) return;  // all products are in single precision
     Draw draw;
-    for (const auto& [m, k, n] :
-         {std::array<Index, 3>{131, 130, 133}, {70, 1025, 67}, {65, 512, 70}, {300, 64, 129}})
+    std::vector<std::array<Index, 3>> sizes{
+        {131, 130, 133}, {70, 1025, 67}, {65, 512, 70}, {300, 64, 129}};
+    if (on_cuda()) sizes.insert(sizes.end(), {{1, 130, 7}, {3, 1, 5}, {9, 17, 1}});
+    for (const auto& [m, k, n] : sizes)
         for (const MatmulOptions& o : all_forms) {
-            if (o.scale != 1) continue;
-            const auto [a, b] = operands(draw, {}, m, k, n, o);
+            if (o.scale != 1 && !on_cuda()) continue;
+            std::vector<Index> batch;
+            if (on_cuda() && o.transpose_b) batch = {3};
+            const auto [a, b] = operands(draw, batch, m, k, n, o);
             const Tensor expected =
                 naive_matmul(rounded(a, Precision::bf16), rounded(b, Precision::bf16), o);
-            const double close = (20 + 2 * static_cast<double>(k)) * eps;
+            const double close = std::abs(o.scale) * (20 + 2 * static_cast<double>(k)) * eps;
             const ScopedPrecision scoped(Precision::bf16);
             for_threads([&, &left = a, &right = b](int) {
                 Tensor c = matmul(left, right, o);
@@ -125,16 +137,32 @@ TEST_CASE("large products in bf16 are those of rounded operands", "[fast]") {
         }
 }
 
-TEST_CASE("what a linear map and its backward lose in bf16 is bounded", "[fast]") {
-    if (!has_bf16()) return;  // where all products are in single precision
+TEST_CASE("an infinity and a NaN pass a product in bf16 as they pass one in single precision") {
+    if (!multiplies_in_bf16()) return;
+    Tensor x = random_tensor({70, 140}), w = random_tensor({150, 140});
+    x(3, 5) = infinity;
+    x(4, 6) = not_a_number;
+    w(7, 8) = -infinity;
+    const auto kinds = [&] {
+        Tensor y = matmul(x, w, {.transpose_b = true});
+        for (Real& v : y.values()) v = std::isfinite(v) ? 0 : v;
+        return y;
+    };
+    const Tensor expected = kinds();
+    const ScopedPrecision scoped(Precision::bf16);
+    CHECK(agree(expected, kinds(), 0));
+}
+
+TEST_CASE("what a linear map and its backward lose in bf16 is bounded") {
+    if (!multiplies_in_bf16()) return;  // all products are in single precision
     Random random(3);
     Linear map(130, 133, true, random);
     const Tensor x = random_tensor({131, 130}, 1), dy = random_tensor({131, 133}, 2);
     const auto run = [&] {
         Linear::Cache cache;
-        map.weight.zero_grad();
+        zero_grad(parameters_of(map));
         const Tensor y = map.forward(x, &cache), dx = map.backward(dy, cache);
-        return std::vector{y, dx, map.weight.grad().clone()};
+        return std::vector{y, dx, map.weight.grad().clone(), map.bias.grad().clone()};
     };
     const std::vector<Tensor> exact = run();
     const ScopedPrecision scoped(Precision::bf16);
@@ -151,22 +179,27 @@ TEST_CASE("what a linear map and its backward lose in bf16 is bounded", "[fast]"
     check_within(found[0], exact[0], bound(x, w, {.transpose_b = true}));
     check_within(found[1], exact[1], bound(dy, w, {}));
     check_within(found[2], exact[2], bound(dy, x, {.transpose_a = true}));
+    // a bias's gradient is a sum along with a product, so its terms may be rounded, too
+    const Tensor one = Tensor::full({131, 1}, 1);
+    check_within(found[3], exact[3], bound(dy, one, {.transpose_a = true}).reshape({133}));
     for (std::size_t i = 0; i < 3; ++i) CHECK(max_difference(found[i], exact[i]) > 1e-3);
 }
 
-TEST_CASE("numbers kept in fewer bits are forgotten when an element is written", "[fast]") {
+TEST_CASE("numbers kept in fewer bits are forgotten when an element is written") {
+    if (way() == Way::plain) return;  // which keeps none
     Random random(3);
     Linear map(140, 150, true, random);
     const Tensor x = random_tensor({160, 140});
     const auto product = [&] { return map.forward(x); };
     for (const Precision precision : {Precision::bf16, Precision::int8}) {
+        if (on_cuda() && precision == Precision::int8) continue;
         const ScopedPrecision scoped(precision);
         const Tensor before = product();
         CHECK(same_bits(before, product()));
         map.weight.value(7, 9) += 3;
         const Tensor after = product();
         CHECK(max_difference(before, after) > 1);
-        if (precision == Precision::bf16 && !has_bf16()) continue;
+        if (precision == Precision::bf16 && !multiplies_in_bf16()) continue;
         CHECK(agree(plain_linear(x, map, precision), after));
         const Tensor part = x.rows(20, 160);
         CHECK(agree(plain_linear(part, map, precision), map.forward(part)));
@@ -185,7 +218,8 @@ TEST_CASE("numbers in bf16 that are held outlive a write", "[fast]") {
     CHECK(*fresh == 0x4040);
 }
 
-TEST_CASE("a weight that products read in bf16 remembers steps too small for bf16", "[fast]") {
+TEST_CASE("a weight that products read in bf16 remembers steps too small for bf16") {
+    if (way() == Way::plain) return;
     Random random(3);
     Linear map(140, 150, false, random);
     const Tensor x = random_tensor({160, 140});

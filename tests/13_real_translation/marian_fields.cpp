@@ -1,6 +1,5 @@
-// Once: every field of the files of a model of Marian, and the library's tokenizer.
-#include <iterator>
-#include <sstream>
+// Once: the fields of a model of Marian that count, and the library's tokenizer.
+#include <initializer_list>
 
 #include "chapters/13_real_translation/data/text.hpp"
 #include "chapters/13_real_translation/marian/marian_json.hpp"
@@ -99,114 +98,42 @@ TEST_CASE("the search is generation_config.json's, or config.json's if there is 
     CHECK(read_marian_config(model).search.beam == 3);
 }
 
-namespace {
-
-/// What a folder makes of a search, and of text and ids, or the message that refuses it.
-std::string outcome(const fs::path& folder, bool with_words) {
-    try {
-        const MarianConfig c = read_marian_config(folder);
-        const BeamOptions& s = c.search;
-        json found{{"options", to_json(c.model)},
-                   {"symbols", {s.start, s.end}},
-                   {"never", s.never},
-                   {"renormalize", c.renormalize},
-                   {"search", {s.beam, s.max_words, s.length_penalty, s.stopping}}};
-        if (with_words) {
-            const MarianWords words(folder, c);
-            found["ids"] = words.encode("▁dog ist</s>x Ķ");
-            found["text"] = words.decode(std::vector<std::int32_t>{48, 33, 48, 9, 1, 0});
-        }
-        return found.dump();
-    } catch (const std::runtime_error& error) {
-        return error.what();
-    }
-}
-
-/// One value of each kind that a field may have.
-const std::vector<json> values = {nullptr,
-                                  true,
-                                  false,
-                                  0,
-                                  1,
-                                  2,
-                                  -1,
-                                  0.5,
-                                  "x",
-                                  "!",
-                                  json::array(),
-                                  json::object(),
-                                  json::array({"x"}),
-                                  json::array({json::array({1})}),
-                                  json::object({{"a", 1}})};
-
-/// Tries the values in a field of a file, and leaves the file as it was.
-void check_field(const FieldRule& rule, const std::string& name, const fs::path& file) {
-    CAPTURE(file, name);
-    const bool with_words = rule.file.starts_with("tokenizer");
-    const std::string before = fs::exists(file) ? read_file(file) : "{}";
-    const auto with = [&](const json& value) {
-        put(file, before);
-        set_field(file, name, value);
-        return outcome(file.parent_path(), with_words);
-    };
-    const std::string without = outcome(file.parent_path(), with_words);
-    const json usual = rule.usual.empty() ? json::array() : json::parse(rule.usual);
-    const auto is_usual = [&](const json& value) {
-        const bool none = usual.empty() && value.is_structured() && value.empty();
-        return none || value.is_null() || std::ranges::find(usual, value) != usual.end();
-    };
-    bool changes = false;
-    for (const json& value : values) {
-        CAPTURE(value);
-        const std::string found = with(value);
-        if (rule.use == FieldRule::Use::followed)
-            changes = changes || found != without;
-        else if (rule.use == FieldRule::Use::no_effect || is_usual(value))
-            CHECK(found == without);
-        else
-            CHECK_THAT(found, Contains(fmt::format("{}: not usable", file.string())) &&
-                                  Contains(fmt::format("{} is {}, expected", name, value.dump())));
-    }
-    for (const json& value : usual) CHECK(with(value) == without);
-    if (rule.use == FieldRule::Use::followed) CHECK(changes);
-    put(file, before);
-}
-
-/// The names of a rule, with something in place of `*`.
-std::vector<std::string> names_of(const FieldRule& rule) {
-    std::istringstream words(replaced(std::string(rule.names), "*", "other"));
-    return {std::istream_iterator<std::string>(words), {}};
-}
-
-}  // namespace
-
-TEST_CASE("each field is followed, refused by name, or without effect, as its rule says") {
+TEST_CASE("a field that would change the translation is refused by name unless it is the usual") {
     const Folder folder;
     const fs::path model = copy_of("half", folder);
-    for (const FieldRule& rule : marian_rules())
-        for (const std::string& name : names_of(rule)) {
-            check_field(rule, name, model / rule.file);
-            if (rule.file == "tokenizer_config.json" && name != "added_tokens_decoder")
-                check_field(rule, name, model / "special_tokens_map.json");
-        }
-    fs::remove(model / "generation_config.json");  // now config.json has these fields, too
-    for (const FieldRule& rule : marian_rules())
-        for (const std::string& name : names_of(rule))
-            if (rule.file == "generation_config.json" && !marian_rule("config.json", name))
-                check_field(rule, name, model / "config.json");
-}
-
-TEST_CASE("a field that no rule knows is named, and the model is used") {
-    const Folder folder;
-    const fs::path model = copy_of("one_table", folder);
-    CHECK(marian_translator(model).remarks.empty());
-    for (const char* file : {"config.json", "generation_config.json", "tokenizer_config.json",
-                             "special_tokens_map.json"}) {
-        set_field(model / file, "of_tomorrow\n", 1);
-        const std::vector<std::string> remarks = marian_translator(model).remarks;
-        REQUIRE_FALSE(remarks.empty());
-        CHECK_THAT(remarks.back(), Contains(file) && Contains("of_tomorrow\\x0A"));
+    CHECK(refusal(model) == "accepted");
+    const auto with = [&](const char* file, const char* name, const json& value) {
+        const fs::path path = model / file;
+        const std::string before = fs::exists(path) ? read_file(path) : "{}";
+        set_field(path, name, value);
+        const std::string said = refusal(model);
+        put(path, before);
+        return said;
+    };
+    struct Field {
+        const char *file, *name;
+        json usual, other;
+    };
+    for (const auto& [file, name, usual, other] : std::initializer_list<Field>{
+             {"config.json", "static_position_embeddings", true, false},
+             {"config.json", "normalize_before", false, true},
+             {"config.json", "quantization_config", nullptr, {{"bits", 4}}},
+             {"config.json", "pruned_heads", json::object(), {{"0", {1}}}},
+             {"generation_config.json", "forced_bos_token_id", nullptr, 7},
+             {"generation_config.json", "no_repeat_ngram_size", 0, 3},
+             {"generation_config.json", "repetition_penalty", 1, 1.5},
+             {"generation_config.json", "do_sample", false, true},
+             {"generation_config.json", "cache_implementation", "static", "quantized"},
+             {"tokenizer_config.json", "tokenizer_class", "MarianTokenizer", "T5Tokenizer"},
+             {"tokenizer_config.json", "padding_side", "right", "left"},
+             {"special_tokens_map.json", "image_token", nullptr, "<image>"}}) {
+        CAPTURE(file, name);
+        CHECK(with(file, name, usual) == "accepted");
+        CHECK_THAT(with(file, name, other),
+                   Contains(fmt::format("{}: not usable", file)) &&
+                       Contains(fmt::format("{} is {}, expected ", name, other.dump())));
     }
-    CHECK(marian_translator(model).remarks.size() == 4);
-    CHECK_THROWS_AS(Fields(model / "config.json").has("of_tomorrow"), std::logic_error);
+    for (const char* file : {"config.json", "generation_config.json", "tokenizer_config.json"})
+        CHECK(with(file, "of_tomorrow", 1) == "accepted");
+    CHECK(with("tokenizer_config.json", "add_eos_token", false) == "accepted");
 }

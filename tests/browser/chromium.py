@@ -6,16 +6,13 @@ import http.server
 import importlib.resources
 import os
 import re
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2] / folder) for folder in ("lib/program", "docs")]
-
 from playwright.sync_api import Browser, Playwright
-from serve import Server
 
 AXE = (importlib.resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]  # 2.1, A and AA
@@ -35,7 +32,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The folder on a free port of the loopback address."""
-    with Server(folder, 0, Quiet) as server:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"

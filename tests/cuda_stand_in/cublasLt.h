@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace {
@@ -19,7 +20,7 @@ enum cublasStatus_t {
     CUBLAS_STATUS_EXECUTION_FAILED = 13,
     CUBLAS_STATUS_NOT_SUPPORTED = 15
 };
-enum cudaDataType_t { CUDA_R_32F, CUDA_R_64F };
+enum cudaDataType_t { CUDA_R_32F, CUDA_R_64F, CUDA_R_16BF };
 enum cublasComputeType_t { CUBLAS_COMPUTE_32F, CUBLAS_COMPUTE_32F_FAST_TF32, CUBLAS_COMPUTE_64F };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cublasLtMatrixLayoutAttribute_t {
@@ -182,13 +183,18 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
             return matrix * layout->stride +
                    (transposed ? j + i * layout->width : i + j * layout->width);
         }
+        bool halves() const { return layout->type == CUDA_R_16BF; }
         float at(std::int32_t matrix, std::int64_t i, std::int64_t j) const {
-            return static_cast<const float*>(data)[place(matrix, i, j)];
+            const std::int64_t p = place(matrix, i, j);
+            if (!halves()) return static_cast<const float*>(data)[p];
+            return std::bit_cast<float>(
+                static_cast<std::uint32_t>(static_cast<const std::uint16_t*>(data)[p]) << 16);
         }
         bool is_there() const {
             const auto last = place(layout->batch - 1, static_cast<std::int64_t>(rows()) - 1,
                                     static_cast<std::int64_t>(columns()) - 1);
-            return stand_in::on_device(data, static_cast<std::size_t>(last + 1) * sizeof(float));
+            return stand_in::on_device(data,
+                                       static_cast<std::size_t>(last + 1) * (halves() ? 2 : 4));
         }
     };
     const Matrix A{a, of_a, operation->op[0] == CUBLAS_OP_T},
@@ -196,7 +202,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
     const Matrix* const all[] = {&A, &B, &C, &D};
     for (std::size_t i = 0; i < 4; ++i) {
         const cublasLtMatrixLayout_t layout = all[i]->layout;
-        if (layout->type != CUDA_R_32F || layout->batch != of_d->batch || !all[i]->is_there() ||
+        if ((layout->type != CUDA_R_32F && (i >= 2 || !all[i]->halves())) ||
+            of_a->type != of_b->type || layout->batch != of_d->batch || !all[i]->is_there() ||
             reinterpret_cast<std::uintptr_t>(all[i]->data) % algorithm->alignments[i] != 0)
             return CUBLAS_STATUS_INVALID_VALUE;
     }

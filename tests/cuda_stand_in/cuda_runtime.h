@@ -38,6 +38,7 @@ using Blocks = std::map<std::byte*, std::size_t>;  ///< where they begin, and th
 
 Blocks blocks, pinned;              ///< of device memory, and of pinned memory
 std::vector<std::size_t> requests;  ///< the bytes that `cudaMalloc` was asked for
+int major = 9;                      ///< of the device's compute capability
 std::size_t most_bytes = std::numeric_limits<std::size_t>::max();  ///< that it has for a request
 cudaError_t fault = cudaSuccess;                                   ///< of a kernel
 cudaError_t last = cudaSuccess;  ///< the error that `cudaGetLastError` returns
@@ -100,9 +101,11 @@ cudaError_t cudaGetDevice(int* device) {
 }
 struct cudaDeviceProp {
     char name[256];
+    int major;
 };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
     std::strcpy(properties->name, "stand-in");
+    properties->major = stand_in::major;
     return cudaSuccess;
 }
 cudaError_t cudaMalloc(void** p, std::size_t bytes) {

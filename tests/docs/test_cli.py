@@ -4,12 +4,10 @@ import contextlib
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import unittest
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -35,9 +33,7 @@ WRONG = {
     "docs/formats --build {}": "formats: nothing to make: give --epub, --pdf or both",
     "docs/slides --build {}/none": "slides: (there are no pages yet; make them with: ./book build|Python's package .* is missing)",
     "docs/tangle.py {}/none": "tangle: there are no pages in {}/none; make them with: ./book build",
-    "docs/serve.py --html {}/none": "serve: there are no pages yet; make them with: ./book build",
     "chapters/15_language_model/model.py nothing": "model: argument name: invalid choice: 'nothing' \\(choose from '?smollm2'?\\)",
-    "docs/serve.py 70000": "serve: argument port: expected a port number up to 65535, not 70000",
     "bench/bench.py --threads 1,x": "bench: argument --threads: 1,x: expected numbers from 1 to 256, as in 1,2",
     "bench/bench.py --only nothing": "bench: no work nothing; see --list",
     "tests/mutate.py --only no_such": "mutate: no fault's name contains no_such; ./book mutate --list shows all names",
@@ -132,32 +128,3 @@ class Commands(unittest.TestCase):
                 raise error
             except Exception as caught:  # noqa: BLE001
                 self.assertRegex(cli.explained(caught), f"^{said}$")
-
-
-class Serve(unittest.TestCase):
-    def setUp(self) -> None:
-        temporary = tempfile.TemporaryDirectory()
-        self.addCleanup(temporary.cleanup)
-        self.folder = Path(temporary.name)
-        (self.folder / "index.html").write_text("<p>A page</p>")
-
-    def test_a_port_that_is_taken_is_said(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            done = run("docs/serve.py", str(port), "--html", self.folder)
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, f"serve: port {port}: Address already in use; choose another: ./book serve PORT\n")
-
-    def test_it_serves_at_the_port_that_it_says_until_ctrl_c(self) -> None:
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it, and so would a child
-        self.addCleanup(signal.signal, signal.SIGINT, before)
-        command = [sys.executable, "docs/serve.py", "0", "--html", self.folder]
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            assert process.stdout is not None
-            address = process.stdout.readline().split()[0]
-            with urllib.request.urlopen(address, timeout=30) as answer:
-                self.assertEqual(answer.read(), b"<p>A page</p>")
-            process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=30)
-            self.assertEqual(process.returncode, 0)
-            self.assertNotIn("Traceback", said)

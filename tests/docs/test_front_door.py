@@ -1,10 +1,14 @@
 """The front door, ./book: whichever way leads to it, it works in the checkout's own folder; what cannot be built there it says."""
 
 import os
+import re
 import shutil
+import signal
+import socket
 import subprocess
 import tempfile
 import unittest
+import urllib.request
 from pathlib import Path
 
 from project import ROOT
@@ -87,7 +91,7 @@ class FrontDoor(unittest.TestCase):
         python.write_text("#!/bin/sh\nenv | grep -E '^(PYTHON|GREP)'\n")
         python.chmod(0o755)
         settings = {"PYTHONPATH": "/else", "PYTHONHOME": "/else", "PYTHONSAFEPATH": "1", "PYTHONOPTIMIZE": "2", "GREP_OPTIONS": "-n"}
-        done = self.call(root / "book", "serve", **settings)
+        done = self.call(root / "book", "model", **settings)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "PYTHONUTF8=1\n", ""))
 
     def test_a_build_folder_that_cannot_be_written_to_is_said(self) -> None:
@@ -97,6 +101,25 @@ class FrontDoor(unittest.TestCase):
             done = self.call(root / "book", *verb)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertRegex(done.stderr, f"^book: nothing can be written into {root}/build; [^\\n]*\\n$")
+
+    def test_pages_are_served_to_this_machine_alone_until_ctrl_c(self) -> None:
+        root = self.checkout()
+        self.assertIn("there are no pages yet", self.call(root / "book", "serve").stderr)
+        (root / "build/book/html").mkdir(parents=True)
+        (root / "build/book/html/index.html").write_text("<p>A page</p>")
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            for port, said in ((taken.getsockname()[1], "is taken; choose another"), (70000, "a number up to 65535, not 70000")):
+                self.assertRegex(self.call(root / "book", "serve", str(port)).stderr, rf"^book: .*{said}.*\n$")
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a script's background job ignores it, and so would a child
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        command = [root / "book", "serve", "0"]
+        with subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            address = re.search(r"\((http://127\.0\.0\.1:\d+/)\)", process.stdout.readline())[1]
+            with urllib.request.urlopen(address, timeout=30) as answer:
+                self.assertEqual(answer.read(), b"<p>A page</p>")
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 0)
 
     def test_a_closed_output_is_said(self) -> None:
         script = self.checkout() / "book"

@@ -18,7 +18,7 @@ from project import ROOT
 # Seconds that an H200 with 16 cores would take, as estimated from the machine code and from what others report; of words
 # that a command contains, the last one counts.
 SECONDS = {
-    "bench_gpu": 4, "base_decode,toy_step": 8, "ladder,": 6, "--style": 30, "softmax,": 45, "base_step --rounds 1": 75, "import": 8,
+    "bench_gpu": 4, "step,base_decode": 7, "base_decode,toy_step": 8, "ladder,": 6, "--style": 30, "softmax,": 45, "base_step --rounds 1": 75, "import": 8,
     "cmake -S": 5, "cmake --build": 60, "--target tests": 90, "ctest": 15, "-R _cuda$": 45, "compute-sanitizer": 150,
     "l1tex": 20, "dram__bytes": 30,
 }  # fmt: skip
@@ -27,16 +27,18 @@ HOME = {
         "  5 ok      configure",
         " 13 ok      is PyTorch there?",
         " 73 ok      build, while PyTorch compiles its step",
-        " 77 ok      ours: base step",
-        "107 ok      PyTorch: base step, compiled",
-        "137 ok      PyTorch: base step, eager, and decoding",
-        "145 ok      ours: decoding, the toy, and the step in full precision",
-        "151 ok      ours: the ladder",
-        "155 ok      ours: chapter 11's variants",
-        "159 ok      ours: a weight's gradient, with and without sums",
-        "179 ok      what the hardware counts of chapter 11",
-        "209 ok      what the hardware counts of a step",
+        " 80 ok      ours: base step and decoding in bf16",
+        " 84 ok      ours: base step",
+        "114 ok      PyTorch: base step, compiled",
+        "144 ok      PyTorch: base step, eager, and decoding",
+        "152 ok      ours: decoding, the toy, and the step in full precision",
+        "158 ok      ours: the ladder",
+        "162 ok      ours: chapter 11's variants",
+        "166 ok      ours: a weight's gradient, with and without sums",
+        "186 ok      what the hardware counts of chapter 11",
+        "216 ok      what the hardware counts of a step",
         "240 stopped ours: single operations",
+        "240 no time ours: attention and a product in bf16",
         "240 no time PyTorch: single operations",
     ],
     "right": [

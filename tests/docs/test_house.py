@@ -31,7 +31,6 @@ HOOKS = {
     "go_to": "random numbers go on at a step",
     "set_steps": "an optimizer goes on at a step",
     "begin_step": "an optimizer moves one parameter after the other",
-    "device_name": "the device says what it is",
     "read_rows": "a weight that lies in a file gives its numbers",
 }
 
@@ -49,12 +48,12 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (122_730, r".*"),
-    "Python": (28_780, r".*\.py"),
-    "lib": (8_110, rf"lib/.*{CODE}"),
-    "lib's root": (1_780, rf"lib/[^/]*{CODE}"),
-    "the chapters' code without exercises": (23_270, rf"chapters/(?!.*/exercises/).*{CODE}"),
-    "the tests' code with its list of faults": (17_600, rf"tests/.*{CODE}|tests/mutants\.toml"),
+    "everything": (123_080, r".*"),
+    "Python": (28_490, r".*\.py"),
+    "lib": (8_330, rf"lib/.*{CODE}"),
+    "lib's root": (1_800, rf"lib/[^/]*{CODE}"),
+    "the chapters' code without exercises": (23_560, rf"chapters/(?!.*/exercises/).*{CODE}"),
+    "the tests' code with its list of faults": (17_760, rf"tests/.*{CODE}|tests/mutants\.toml"),
 }
 AUTHORED = rf".*(?:{CODE}|\.(?:py|js|css|md|cmake|sh|toml|txt|html))|book"
 CHAPTER_15 = r"(?:chapters|tests)/15_\w+/.*|figures/15_\w+\.py|tests/docs/(?:twins/chapter_15_\w+|test_model)\.py|bench/(?:llama|published)_peer\.py"

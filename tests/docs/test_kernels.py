@@ -33,10 +33,11 @@ ARITHMETIC = {"swish_kernel": 25, "swish_backward_kernel": 31, "dropout_kernel":
 ARITHMETIC |= {"argmax_kernel": 28, "cross_entropy_kernel": 56, "long_softmax_kernel": 56}  # what 4 and 8 bytes afford
 
 # bytes that kernels store and load for want of registers, by CUDA 13.0, which these pages tell; for sm_90 there are none
-SPILLING = ("05_multi_head_attention/gpu.md", "11_on_the_gpu/product.md")
+SPILLING = ("05_multi_head_attention/gpu.md", "11_on_the_gpu/attention.md", "11_on_the_gpu/product.md")
 SPILLS: dict[str, dict[str, int]] = {
     **{old: {"dkv_kernel<32, false>": 40, "dq_kernel<32, false>": 8} for old in ("sm_75", "sm_80")},
-    "sm_100": {"dkv_kernel<32, false>": 136, "stages_kernel<InRegisters>": 56},
+    "sm_100": {"dkv_kernel<32, false>": 136, "stages_kernel<InRegisters>": 56,
+               **{f"dkv_bf16_kernel<64, {short}>": 16 for short in ("false", "true")}},
     "sm_120": {"dkv_kernel<32, false>": 136, "dq_kernel": 48, "stages_kernel<InRegisters>": 32},
 }
 

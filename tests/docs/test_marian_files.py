@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
-import inspect
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -25,20 +22,7 @@ if not MISSING:
     from checkpoint import write
     from safetensors.torch import load_file, save_file
     from transformer import ARTICLE, MARIAN, NOTEBOOK, SHARED_HEADS, TOY, Options, Transformer, small
-    from transformers import (
-        GenerationConfig,
-        MarianConfig,
-        MarianMTModel,
-        MarianTokenizer,
-        PreTrainedConfig,
-        PreTrainedTokenizerBase,
-        configuration_utils,
-        modeling_utils,
-    )
-    from transformers.generation import utils as generation_utils
-    from transformers.models.auto import auto_factory, tokenization_auto
-    from transformers.models.marian import modeling_marian
-    from transformers.tokenization_python import PythonBackend
+    from transformers import MarianMTModel, MarianTokenizer
 
 WORDS = {
     "source_words": ["P", *"abcdefghijkl"],
@@ -194,59 +178,3 @@ class Export(unittest.TestCase):
         done = run("export", file, self.folder / "marian")
         self.assertEqual(done.returncode, 1)
         self.assertIn("not a model of this book", done.stderr)
-
-
-def names(pattern: str, *sources: object) -> set[str]:
-    """The names that a pattern with one group finds in the code of functions, classes, modules."""
-    return {name for source in sources for name in re.findall(pattern, inspect.getsource(source))}
-
-
-@unittest.skipIf(MISSING, f"not installed: {', '.join(MISSING)}")
-class Fields(unittest.TestCase):
-    """The fields that the library's code reads, in the table from which the program has its rules."""
-
-    TAKEN = r'kwargs\.(?:pop|get)\(\s*"(\w+)"'
-
-    def table(self, *files: str) -> set[str]:
-        source = (ROOT / "chapters/13_real_translation/marian/marian_fields.cpp").read_text()
-        rules = re.findall(r'\{(config|generation|tokenizer),\s*((?:"[^"]*"\s*)+),', source)
-        self.assertGreater(len(rules), 30)
-        return {
-            name
-            for file, text in rules
-            if file in files
-            for name in "".join(re.findall('"([^"]*)"', text)).split()
-        }
-
-    def expect_all(self, read: set[str], *files: str) -> None:
-        self.assertGreater(len(read), 40)
-        self.assertEqual(read - self.table(*files), set(), "no rule says what becomes of these")
-
-    def test_a_rule_for_every_field_of_generation_config(self) -> None:
-        self.expect_all(names(self.TAKEN, GenerationConfig.__init__), "generation")
-
-    def test_a_rule_for_every_field_of_config(self) -> None:
-        readers = (modeling_utils, generation_utils, auto_factory, configuration_utils)
-        self.expect_all(
-            {field.name for field in dataclasses.fields(MarianConfig)}
-            | set(MarianConfig.attribute_map)
-            | names(self.TAKEN, PreTrainedConfig.__post_init__)
-            | names(r'(?:getattr|hasattr)\((?:self\.)?config, "(\w+)"', *readers, modeling_marian)
-            | names(r'"(\w+)" in config_dict', configuration_utils)
-            | names(r"\bconfig\.(\w+)", modeling_marian)
-            | {"tokenizer_class", "auto_map"},
-            "config",
-            "generation",
-        )
-
-    def test_a_rule_for_every_field_about_tokens(self) -> None:
-        base = PreTrainedTokenizerBase
-        self.expect_all(
-            set(inspect.signature(MarianTokenizer.__init__).parameters) - {"self", "kwargs"}
-            | set(base.SPECIAL_TOKENS_ATTRIBUTES)
-            | names(self.TAKEN, base.__init__, PythonBackend.__init__)
-            | names(r'"(\w+)" (?:not )?in (?:init_)?kwargs', base.__init__, base._from_pretrained)
-            | names(r'init_kwargs(?:\.\w+\(\s*|\[)"(\w+)"', base._from_pretrained)
-            | names(r'tokenizer_config(?:\.get\(|\[)"(\w+)"', tokenization_auto, base.from_pretrained),
-            "tokenizer",
-        )

@@ -1,4 +1,5 @@
 #include "chapters/09_training/model/checkpoint.hpp"
+#include "chapters/13_real_translation/practice/text_model.hpp"
 #include "lib/io/safetensors.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
@@ -12,6 +13,7 @@ void fuzz::meet(std::string_view bytes) {
             fuzz::expect(static_cast<std::size_t>(tensor.size()) <= bytes.size(),
                          "more numbers than bytes");
     });
+    fuzz::accepted([&] { load_text_model(file); });
     fuzz::accepted([&] {
         const Checkpoint checkpoint = load_checkpoint(file);
         fuzz::expect(checkpoint.source.size() == checkpoint.model.options().src_words,

@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "chapters/09_training/model/checkpoint.hpp"
+#include "chapters/13_real_translation/subwords/subwords.hpp"
 #include "lib/io/files.hpp"
 #include "lib/io/safetensors.hpp"
-#include "tests/fuzz/run.hpp"
 
 using namespace abh;
 
@@ -33,9 +33,14 @@ void write_models(const std::filesystem::path& folder) {
     save_safetensors(folder / "checkpoint/two_tensors", file);
     save_safetensors(folder / "checkpoint/none", {});
     const Corpus corpus = toy_corpus();
-    TransformerOptions options = fuzz::Run::options();
+    TransformerOptions options = TransformerOptions::toy();
     options.src_words = corpus.source.size();
     options.tgt_words = corpus.target.size();
+    options.n_encoder_layers = options.n_decoder_layers = 1;
+    options.layer.attention.d_model = 4;
+    options.layer.attention.n_heads = 2;
+    options.layer.d_ff = 3;
+    options.positions.max_len = 20;
     Transformer model(options, Random(1));
     save_safetensors(folder / "checkpoint/tiny", checkpoint_of(model, corpus));
     write_open(folder / "checkpoint/tiny");
@@ -52,17 +57,6 @@ void write_text(const std::filesystem::path& folder) {
                                              "我有一个好朋友。"};
     write(folder / "subwords/bytes", Subwords::train(sentences, 300).model());
     write(folder / "subwords/plain", Subwords::train(sentences, 40, false).model());
-}
-
-void write_runs(const std::filesystem::path& folder) {
-    fuzz::Run run;
-    for (const char* name : {"begun", "a_step", "an_epoch"}) {
-        const std::filesystem::path file = folder / "run_state" / name;
-        save_safetensors(file, run.state());
-        write_open(file);
-        if (run.run.epoch_over()) run.run.end_epoch({.loss = 1, .score = 2.5, .translations = {}});
-        run.run.step();
-    }
 }
 
 void write_marian(const std::filesystem::path& folder) {
@@ -105,7 +99,6 @@ int main(int argc, char** argv) {
     try {
         write_models(argv[1]);
         write_text(argv[1]);
-        write_runs(argv[1]);
         write_marian(argv[1]);
         write_tokenizer(argv[1]);
         return 0;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "chapters/09_training/optimizer/optimizer.hpp"
+#include "lib/cuda/bf16.cuh"
 #include "lib/cuda/gradient.cuh"
 #include "lib/cuda/list.cuh"
 
@@ -60,21 +61,24 @@ struct AdamFactors {
     Real b1, b2, eps, size, root, kept;
 };
 
-/// A weight, both running means and its gradient.
+/// A weight, both running means, the weight in bf16 if products read it so, and its gradient.
 struct AdamTensors {
     Real *w, *m, *v;
+    Half* w16;
     const Real* dw;
 
     bool operator==(const AdamTensors&) const = default;
 };
 
 /// Bytes are the limit: four numbers read and three written for some 15 operations, including a
-/// root and a division.
+/// root and a division. A copy in bf16 costs two bytes more, instead of the six of a launch of its
+/// own.
 __global__ void adam_kernel(Global<const Listed<AdamTensors>> list, Index length, AdamFactors f) {
     const Chunk<AdamTensors> chunk = chunk_of(list, length, blockIdx.x);
     const auto w = in_device_memory(chunk.tensors.w), m = in_device_memory(chunk.tensors.m),
                v = in_device_memory(chunk.tensors.v);
     const auto dw = in_device_memory(chunk.tensors.dw);
+    Half* const w16 = chunk.tensors.w16;
     for_elements(chunk, [&]<int n>(Index i) {
         Some<Real, n> weight = some<n>(w)[i], mean = some<n>(m)[i], square = some<n>(v)[i];
         const Some<Real, n> gradient = some<n>(dw)[i];
@@ -88,6 +92,10 @@ __global__ void adam_kernel(Global<const Listed<AdamTensors>> list, Index length
         some<n>(m)[i] = mean;
         some<n>(v)[i] = square;
         some<n>(w)[i] = weight;
+        if (!w16) return;
+        Some<Half, n> halves;
+        for (int e = 0; e < n; ++e) halves.v[e] = half_of(weight.v[e]);
+        some<n>(in_device_memory(w16))[i] = halves;
     });
 }
 
@@ -102,7 +110,8 @@ void adam_steps(const Parameters& weights, std::span<Tensor> m, std::span<Tensor
     List<AdamTensors> list;
     for (std::size_t i = 0; i < v.size(); ++i) {
         Parameter& w = *weights[i].parameter;
-        list.add(v[i].size(), w.value.on_device(), m[i].on_device(), v[i].on_device(),
+        const auto [value, halves] = to_write_with_halves(w.value);
+        list.add(v[i].size(), value, m[i].on_device(), v[i].on_device(), halves,
                  std::as_const(w.grad()).on_device());
     }
     launch_list("adam", adam_kernel, list,

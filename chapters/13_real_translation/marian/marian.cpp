@@ -150,8 +150,7 @@ LineTranslator marian_translator(const std::filesystem::path& folder) {
     return {.model = load_marian_model(folder, config),
             .encode = [words](const std::string& text) { return words->encode(text); },
             .decode = [words](std::span<const std::int32_t> ids) { return words->decode(ids); },
-            .search = config.search,
-            .remarks = unknown_fields(folder)};
+            .search = config.search};
 }
 
 }  // namespace abh

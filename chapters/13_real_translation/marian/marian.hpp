@@ -18,8 +18,8 @@ struct MarianConfig {
 };
 
 /// Reads config.json and, if there is one, generation_config.json; if there is none, config.json
-/// says what belongs there, too. Each field is followed, refused, or without effect on a
-/// translation, as `marian_rules` in marian_json.hpp say.
+/// says what belongs there, too. A field that would change the translation is followed or refused;
+/// others are ignored.
 /// @throws std::runtime_error naming the file, the field, its value and what was expected
 MarianConfig read_marian_config(const std::filesystem::path& folder);
 // [model]

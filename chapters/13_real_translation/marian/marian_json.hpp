@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,27 +21,6 @@ template <class... Args>
         fmt::format("{}: not usable as a model of Marian: {}", path.string(),
                     printable(fmt::format(why, std::forward<Args>(args)...), 300)));
 }
-// [rules]
-/// What becomes of some fields of a Marian folder's files.
-struct FieldRule {
-    enum class Use { followed, only_usual, no_effect };
-
-    std::string_view file;   ///< whose fields they are
-    std::string_view names;  ///< with spaces between; `*_token` is every name that ends so
-    Use use;
-    std::string_view usual;  ///< a list in JSON: of `only_usual`, the accepted values, or else none
-    std::string_view why;    ///< or what to do
-};
-
-/// Every field that the library reads, and those that its older versions wrote. generation_config
-/// also stands for config.json if the folder has no such file, and tokenizer_config for
-/// special_tokens_map.json.
-std::span<const FieldRule> marian_rules();
-/// The rule for a field, or null if this book does not know it.
-const FieldRule* marian_rule(std::string_view file, const std::string& name);
-/// A line for each field of the folder's files for which there is no rule.
-/// @throws std::runtime_error if a file is not a JSON object
-std::vector<std::string> unknown_fields(const std::filesystem::path& folder);
 // [fields]
 /// Whether a value is a whole number from 0 to n - 1.
 inline bool is_below(const nlohmann::json& value, Index n) {
@@ -70,8 +48,9 @@ public:
 
     const std::filesystem::path& path() const { return path_; }
     const nlohmann::json& all() const { return values_; }
-    /// @throws std::logic_error if no rule says that this field is followed
-    bool has(const std::string& name) const;
+    bool has(const std::string& name) const {
+        return values_.contains(name) && !values_[name].is_null();
+    }
     const nlohmann::json& value(const std::string& name) const {
         if (!has(name)) fail("no field {}", name);
         return values_[name];
@@ -87,7 +66,7 @@ public:
             fail("{} is {}, expected {}", name, value(name).dump(),
                  fmt::format(expected, std::forward<Args>(args)...));
     }
-    /// Refuses fields whose values are not those that the rules for `file` accept.
+    /// Refuses fields of such a file whose values this book does not follow.
     void require_usual(std::string_view file) const;
     /// A whole number from `least` to `most`.
     Index number(const char* name, Index least, Index most) const {

@@ -23,7 +23,6 @@ struct LineTranslator {
     /// Symbols, of which `end` follows every source, too, what the model may not say, and the rest
     /// if nobody asks for something else.
     BeamOptions search = {};
-    std::vector<std::string> remarks = {};  ///< lines about its files that its user should see
 
     /// The options with this translator's symbols.
     BeamOptions with_symbols(BeamOptions options) const {

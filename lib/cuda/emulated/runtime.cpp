@@ -1,9 +1,12 @@
 #include "lib/cuda/runtime.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include "lib/cuda/emulated/running_kernel.cuh"
 #include "lib/eigen.hpp"
@@ -56,12 +59,14 @@ public:
     void open() override;
     std::string name() override;
     bool emulated() const override { return true; }
+    bool has_bf16() override { return true; }
     void* take(std::size_t bytes) override;
     void give(void* block) noexcept override;
     void copy_bytes(void* to, const void* from, std::size_t bytes) override;
     void send(void* to, const void* from, std::size_t bytes) override;
     void synchronize() override;
-    bool multiply(const Product& p, Index batch, const Epilogue& e) override;
+    bool multiply(const Product& p, Index batch, const Epilogue& e,
+                  const Factors16& factors) override;
 };
 
 Device& device() {
@@ -114,21 +119,33 @@ void EmulatedDevice::send(void* to, const void* from, std::size_t bytes) {
 
 void EmulatedDevice::synchronize() {}
 // [runtime: product]
-/// Eigen takes the place of the library.
-bool EmulatedDevice::multiply(const Product& p, Index batch, const Epilogue& e) {
+/// Eigen takes the place of the library. Numbers in bf16 are those that tensor cores read, and
+/// their products are exact in single precision, so only the sums differ from a device's by
+/// rounding.
+bool EmulatedDevice::multiply(const Product& p, Index batch, const Epilogue& e,
+                              const Factors16& factors) {
     if (sizeof(Real) == 8 && (e.bias || e.relu || e.sums_of_a))
         return false;  // as the library may: this tests it
-    const auto numbers = [](const Real* address, Index count, bool read) {
+    const auto numbers = []<class T>(T* address, Index count, bool read) {
         const auto [region, at] = emulator::find(address);
         const auto first = region->written.begin() + static_cast<std::ptrdiff_t>(at);
-        const auto last = first + count * static_cast<Index>(sizeof(Real));
+        const auto last = first + count * static_cast<Index>(sizeof(T));
         if (last > region->written.end() || (read && std::find(first, last, 0) != last))
             throw std::runtime_error("cuda emulator: product: unwritten or out-of-range elements");
         if (!read) std::fill(first, last, std::uint8_t{1});
-        return reinterpret_cast<Real*>(region->bytes.data() + at);
+        return reinterpret_cast<T*>(region->bytes.data() + at);
     };
-    const Real* const a = numbers(p.a.data, batch * p.m * p.k, true);
-    const Real* const b = numbers(p.b.data, batch * p.k * p.n, true);
+    std::vector<Real> wide_a, wide_b;
+    const auto factor = [&](const Real* own, const Half* halves, Index count,
+                            std::vector<Real>& wide) {
+        if (!halves) return numbers(own, count, true);
+        const Half* const all = numbers(halves, count, true);
+        for (Index i = 0; i < count; ++i)
+            wide.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(all[i]) << 16));
+        return std::as_const(wide).data();
+    };
+    const Real* const a = factor(p.a.data, factors.a, batch * p.m * p.k, wide_a);
+    const Real* const b = factor(p.b.data, factors.b, batch * p.k * p.n, wide_b);
     if (p.add) numbers(p.c, batch * p.m * p.n, true);
     const Real* const bias = e.bias ? numbers(e.bias, p.n, true) : nullptr;
     Real* const c = numbers(p.c, batch * p.m * p.n, false);
