@@ -61,7 +61,7 @@ def fused_tiles(data: Data, fig: Figure) -> None:
                 look = {"ha": "left" if place < 0.5 else "center", "color": ink() if n else muted()}
                 say(axes, x + place, y - 0.22 * n, text, **look)
         said = f"old sums times e$^{{{before:.0f}-{m:.0f}}}$ = {factor:.4f}" if factor else "no old sums"
-        say(axes, x + 0.12, y - 0.95, said, ha="left", fontsize=7.5)
+        say(axes, x + 0.12, y - 0.95, said, ha="left", fontsize=7)
 
     across, height = [1.8, 4.65], [3.6, 1.9]
     for which in (0, 1):

@@ -300,46 +300,12 @@ def memories(data: Data, fig: Figure) -> None:
     for y, color, text in ((0.66, "C2", "L2 cache, 60 MB"), (0.06, "C0", "device memory, 141 GB")):
         box(axes, 0.1, y, right - 0.1, 0.34, color, alpha=0.3)
         say(axes, (0.1 + right) / 2, y + 0.165, text, fontsize=size)
-    for y, x, speed in ((1.72, 0.3, shared), (1.0, right / 2 - 0.3, l2), (0.4, right / 2 - 0.3, device)):
+    for y, x, speed in ((1.72, 0.3, shared), (1.0, right / 2 - 0.8, l2), (0.4, right / 2 - 0.8, device)):
         arrow(axes, (x, y), (x, y + (0.26 if y > 1.5 else 0.38 if y > 0.9 else 0.26)), head="<|-|>")
-        say(axes, x + 0.1, y + 0.13, f"{speed:.3g} TB/s", ha="left", fontsize=size)
+        share = f"{1000 * speed / 132:.0f} GB/s a core"
+        said = share if small and y > 1.5 else f"{speed:.3g} TB/s, {share}"
+        say(axes, x + 0.1, y + 0.13, said, ha="left", fontsize=size)
     for y, who, what in ((2.15, "one thread", "what it computes with"), (1.55, "one block", "what its threads pass on"),
                          (0.83, "all", "what was read a moment ago"), (0.23, "all", "tensors")):
         said = f"{who}" if small else f"{who}: {what}"
         say(axes, right + 0.1, y, said, ha="left", fontsize=size, color=muted() if small else ink())
-
-
-@figure("banks", width=7.6, height=2.85, narrow=(3.7, 5.75))
-def banks(data: Data, fig: Figure) -> None:
-    """Where the words of a tile's column lie in shared memory, without a spare column and with one."""
-    axes = blackboard(fig)
-    count, side, column = 32, 32, 5
-    cell, high = 3.3 / count, 0.068
-    for n, width in enumerate((side, side + 1)):
-        left, top = (0.3, fig.get_size_inches()[1] - 0.42 - 2.9 * n) if narrow() else (0.3 + 3.8 * n, 2.43)
-        rows = -(-side * width // count)
-
-        def word(number: int, color: str, alpha: float, left: float = left, top: float = top) -> None:
-            x, y = left + cell * (number % count), top - high * (number // count + 1)
-            box(axes, x, y, cell, high, color, alpha=alpha)
-
-        if width > side:
-            for r in range(side):
-                word(width * r + side, "C6", 0.35)
-        for r in range(side):
-            word(width * r + column, "C1", 1)
-        for k in range(count + 1):
-            axes.plot([left + cell * k] * 2, [top, top - high * rows], color=muted(), linewidth=0.3)
-        for r in range(rows):
-            axes.plot([left, left + cell * count], [top - high * r] * 2, color=muted(), linewidth=0.2)
-            if r in (0, side - 1):
-                say(axes, left - 0.05, top - high * (r + 0.5), str(r), ha="right", fontsize=7, color=muted())
-        box(axes, left, top - high * rows, cell * count, high * rows, edge=muted())
-        turns = max(sum((width * r + column) % count == bank for r in range(side)) for bank in range(count))
-        say(axes, left, top + 0.3, f"{width} words wide: {turns} turn{'s' * (turns > 1)}", ha="left", fontsize=9)
-        for bank, text in ((0.5, "bank 0"), (column, str(column)), (count - 1, str(count - 1))):
-            say(axes, left + cell * (bank + 0.5), top + 0.09, text, fontsize=7.5, color=muted())
-        below, color = ("gray: the spare column", muted()) if width > side else (f"column {column} of the tile", "C1")
-        say(axes, left, top - high * rows - 0.1, below, ha="left", fontsize=8, color=color)
-        right = left + cell * count
-        say(axes, right, top - high * rows - 0.1, f"a row: {count} words", ha="right", fontsize=8, color=muted())

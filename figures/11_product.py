@@ -99,7 +99,7 @@ TILES = {  # of a rung: side of a block's results, where a thread's are, how far
 def tiles(axes: Axes, rung: str, left: float, inch: float, said: str) -> None:
     """The tiles of a block, and what one of its threads and the thread's neighbor read and compute."""
     title, side, rows, columns, apart, (high, wide) = TILES[rung]
-    p, more = [3], 1.0 if rung == "rung_5" else 0.0
+    p, more = [3], {"rung_4": 0.5, "rung_5": 1.0}.get(rung, 0.0)
     product = Product(axes, left, 0.45, side, 8, inch)
     for name in "ab":
         product.fill(name, 0, 0, *product.shape[name], "C2", 0.25)
@@ -109,7 +109,7 @@ def tiles(axes: Axes, rung: str, left: float, inch: float, said: str) -> None:
     for n in range(1, side // wide):
         axes.plot([x + cell * wide * n] * 2, [y, y - inch], color=muted(), linewidth=0.4)
     for further, of_a, of_b, of_c in ((apart, "C0", "C4", "C4"), (0, "C0", "C0", "C1")):
-        if further and rung == "rung_5":  # the neighbor is seen only in the enlarged part
+        if further and more:  # the neighbor is seen in the enlarged part, or would hide this thread's
             continue
         there = [column + further for column in columns]
         product.mark("a", rows, p, of_a, more)

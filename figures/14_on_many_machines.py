@@ -1,6 +1,7 @@
 """Figures of chapter 14."""
 
 import numpy as np
+from blackboard import RANKS
 from blackboard import box as rounded
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from matplotlib.path import Path
@@ -53,30 +54,79 @@ def ring_times(data: Data, fig: Figure) -> None:
     axes.legend()
 
 
-@figure("overlap", width=5.6, height=3.5, narrow=(3.7, 4.1))
+@figure("overlap", width=7.0, height=3.5, narrow=(3.7, 3.9))
 def overlap(data: Data, fig: Figure) -> None:
-    axes = fig.subplots()
+    """What rank 0 does, above; below it, where each bucket is meanwhile."""
+    does, axes = fig.subplots(2, 1, sharex=True, height_ratios=(1, 8))
     trips = data.array("overlapped", run="overlap")
     buckets = np.arange(len(trips))
-    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2, label="left, not yet seen")
-    axes.text((trips[0, 2] + trips[:, 1].max()) / 2, 0.8 * len(trips), "nobody\nlooks", ha="center", va="center")
-    for when, line, label in ((0, "-", "leaves"), (1, "--", "is seen to have arrived")):
-        axes.plot(trips[:, when], buckets, line, color="C0", label=label)
-    ends = data.value("overlapped_ms", run="overlap")
-    for when, color, line, label in ((trips[0, 0], muted(), ":", "the exchange begins"),
-                                     (trips[0, 2], "C1", ":", "backward is over"),
-                                     (trips[:, 1].max(), "C2", "-.", "the exchange is over"),
-                                     (ends, ink(), "-", "the step is over")):
-        axes.axvline(when, color=color, linestyle=line, label=f"{label}, {when:,.0f} ms")
-    axes.set_xlim(0, 1.03 * ends)
+    begins, over, came, ends = trips[0, 0], trips[0, 2], trips[:, 1].max(), data.value("overlapped_ms", run="overlap")
+    for left, right, name, color in ((0, over, "forward, backward", "C0"), (over, came, "waits", "C6"),
+                                     (came, ends, "weights" if narrow() else "weights: updated, sent", "C2")):
+        does.add_patch(Rectangle((left, 0), right - left, 1, facecolor=color, alpha=0.3, linewidth=0))
+        high = 1.5 if narrow() and name == "waits" else 0.46
+        does.text((left + right) / 2, high, name, ha="center", va="center", fontsize=8.5)
+    does.axis("off")
+    axes.fill_betweenx(buckets, trips[:, 0], trips[:, 1], color="C0", alpha=0.2)
+    for when, line in ((0, "-"), (1, "--")):
+        axes.plot(trips[:, when], buckets, line, color="C0")
+    row, low = int(0.3 * len(trips)), int(0.6 * len(trips))
+    axes.annotate("leaves ", (trips[low, 0], low), ha="right", va="top", color="C0")
+    axes.annotate(" is seen\n to be there", (trips[row, 1], row), ha="left", va="bottom", color="C0")
+    axes.text(came + 30 if narrow() else (over + came) / 2, 0.88 * len(trips), "nobody\nlooks", va="center",
+              ha="left" if narrow() else "center", fontsize=8)
+    for when in (begins, over, came, ends):
+        axes.axvline(when, color=muted(), linestyle=":")
+    axes.set_xlim(0, 1.02 * ends)
+    axes.set_xticks((0, begins, over, came, ends), [f"{t:,.0f}" for t in (0, begins, over)] + [
+        f"{came:,.0f}" if not narrow() else f"\n{came:,.0f}", f"{ends:,.0f}"])
     axes.set_xlabel("time since the step began / ms")
     axes.set_ylabel("bucket")
-    axes.invert_yaxis()
-    axes.grid()
-    fig.legend(loc="outside upper center", ncols=1 if narrow() else 2)
+    axes.set_ylim(len(trips), -2)
 
 
 # On the blackboard -----------------------------------------------------------------------------------
+
+@figure("collectives", width=7.6, height=1.66, narrow=(3.7, 3.85))
+def collectives(data: Data, fig: Figure) -> None:
+    """Three ranks before and after each: a part has the color of the rank that reduce-scatter gives it to."""
+    axes = blackboard(fig)
+    small = narrow()
+    top = axes.get_ylim()[1]
+    cell, high, space = 0.3, 0.24, 0.3
+    rows = [(1, 2, 3), (10, 20, 30), (100, 200, 300)]
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    panels = {
+        "broadcast": ([[(1, 0)], [], []], [[(1, 0)]] * 3),
+        "all-gather": ([[(sums[r], r)] for r in range(3)], [list(zip(sums, range(3), strict=True))] * 3),
+        "reduce-scatter": ([list(zip(row, range(3), strict=True)) for row in rows], [[(sums[r], r)] for r in range(3)]),
+        "all-reduce": ([list(zip(row, range(3), strict=True)) for row in rows],
+                       [list(zip(sums, range(3), strict=True))] * 3),
+    }
+    x, line = 0.0, 0
+    for name, states in panels.items():
+        wide = cell * (sum(max(map(len, state)) for state in states)) + space
+        if x == 0 or (small and x + wide > 3.7):
+            line += x > 0
+            x = 0.62
+            for rank in range(3):
+                say(axes, x - 0.1, top - 0.53 - 0.32 * rank - 1.27 * line, f"rank {rank}", ha="right", color=RANKS[rank])
+        say(axes, x + wide / 2, top - 0.17 - 1.27 * line, name, fontsize=9.5)
+        for state in states:
+            for rank, parts in enumerate(state):
+                for i, (number, part) in enumerate(parts):
+                    y = top - 0.53 - 0.32 * rank - 1.27 * line
+                    box(axes, x + cell * i + 0.01, y - high / 2, cell - 0.02, high, RANKS[part], alpha=0.3)
+                    say(axes, x + cell * (i + 0.5), y - 0.01, f"{number}", fontsize=8)
+            x += cell * max(map(len, state))
+            if state is states[0]:
+                y = top - 0.85 - 1.27 * line
+                arrow(axes, (x + 0.05, y), (x + space - 0.05, y), muted())
+                x += space
+        x += 0.28
+    if not small:
+        say(axes, 0.62, 0.14, "all-reduce = reduce-scatter, then all-gather", ha="left", fontsize=8, color=muted())
+
 
 
 @figure("shared", width=7.6, height=1.95, narrow=(3.7, 1.95))
@@ -125,7 +175,7 @@ def ring(data: Data, fig: Figure) -> None:
             for i, part in enumerate(parts):
                 rounded(axes, x, y + 0.22 * (1 - i), 0.62, 0.21, part,
                         "C2" if whole[i] else "C1" if i == leaving else None, 8)
-            say(axes, x, y - 0.44 if rank else y + 0.44, f"rank {rank}")
+            say(axes, x, y - 0.44 if rank else y + 0.44, f"rank {rank}", color=RANKS[rank])
             if leaving < 0:
                 continue
             # From the cell that is sent to the same cell of the next rank: around the right, straight, around the left.
@@ -140,106 +190,6 @@ def ring(data: Data, fig: Figure) -> None:
             at, side = (((begin[0] + 0.08, begin[1]), "left"), ((middle, begin[1]), "center"),
                         ((end[0] - 0.12, end[1]), "right"))[rank]
             axes.text(at[0], at[1] + 0.11, parts[leaving], ha=side, va="center", fontsize=8.5, color=color)
-
-
-@figure("stages", width=7.6, height=2.1, narrow=(3.7, 3.9))
-def stages(data: Data, fig: Figure) -> None:
-    """What rank 2 of 8 keeps: all, or a slice of Adam's means, of gradients, too, and of weights, too."""
-    axes = blackboard(fig)
-    small = narrow()
-    top = axes.get_ylim()[1]
-    for stage, name in enumerate(("all of it", "stage 1", "stage 2", "stage 3")):
-        left, high = (1.0 + 1.36 * (stage % 2), top - 1.95 * (stage // 2)) if small else (1.15 + 1.64 * stage, top)
-        say(axes, left + 0.64, high - 0.17, name, fontsize=9.5)
-        low, total = high - 0.36, 0.0
-        for i, (what, color) in enumerate((("weights", "C0"), ("gradient", "C1"), ("$m, v$", "C2"))):
-            size = (4, 4, 8)[i]
-            low -= 0.075 * size
-            if left < 1.2:
-                say(axes, left - 0.06, low + 0.0375 * size, f"{what}, {size} $P$", ha="right", color=color)
-            sliced = stage >= 3 - i
-            total += size / 8 if sliced else size
-            for part in range(8):
-                kept = part == 2 or not sliced
-                box(axes, left + 0.16 * part, low, 0.15, 0.075 * size - 0.03, color if kept else "none", edge=color,
-                    linewidth=0.8, alpha=0.6 if kept else 0.35)
-        say(axes, left + 0.64, low - 0.17, f"{total:g} $P$ bytes", fontsize=9)
-
-
-@figure("cut", width=7.6, height=3.1, narrow=(3.7, 6.95))
-def cut(data: Data, fig: Figure) -> None:
-    """The layer of the page's example on two ranks: forward values above the gradients that come back."""
-    axes = blackboard(fig)
-    small = narrow()
-    top = axes.get_ylim()[1]
-    x, dy = np.array([2, 1]), np.array([3, 1])
-    w1, b1 = np.array([[1, 0], [1, -1], [-1, 1], [0, 2]]), np.array([0, 1, 0, -1])
-    w2, b2 = np.array([[1, 1, 2, 1], [1, -1, 1, 3]]), np.array([0, 1])
-    stops = (0.38, 1.5, 2.37, 3.24, 4.24, 5.11, 5.98, 7.22)  # x, its copies, W1, before and after relu, W2, summands, y
-
-    def at(stop: float, lane: int) -> tuple[float, float]:
-        if small:
-            return 1.85 + 0.92 * lane, top - 0.3 - 0.905 * stop
-        return float(np.interp(stop, range(8), stops)), 1.42 - 0.85 * lane
-
-    def values(stop: int, lane: int, forward: np.ndarray, backward: np.ndarray) -> None:
-        for value, up, color in ((forward, 0.135, "C0"), (backward, -0.135, "C1")):
-            a, b = at(stop, lane)
-            rounded(axes, a, b + up, 0.66, 0.25, f"({value[0]}, {value[1]})", color, 9)
-
-    def matrix(stop: int, lane: int, numbers: np.ndarray, name: str) -> None:
-        a, b = at(stop, lane)
-        for (i, j), number in np.ndenumerate(numbers):
-            axes.add_patch(Rectangle((a + 0.25 * (j - 1), b - 0.25 * i), 0.25, 0.25,
-                                     facecolor="C5" if lane < 0 else "C3", alpha=0.2))
-            say(axes, a + 0.25 * (j - 0.5), b + 0.25 * (0.5 - i) - 0.01, f"{number}", fontsize=9)
-        beside = (a + 0.32 * lane, b) if small else (a, b - 0.39 * lane - 0.02)
-        name = name.replace(" of", "\nof") if small else name
-        say(axes, *beside, name, ha="center" if not small else "right" if lane < 0 else "left")
-
-    def link(begin: tuple[int, int], end: tuple[int, int], gaps: tuple[float, float]) -> None:
-        """Forward there, backward back, side by side."""
-        (a, b), (c, d) = at(*begin), at(*end)
-        length = np.hypot(c - a, d - b)
-        u, v = (c - a) / length, (d - b) / length
-        for color, side, swap in (("C0", 0.045, False), ("C1", -0.045, True)):
-            ends = [(a + u * gaps[0] - v * side, b + v * gaps[0] + u * side),
-                    (c - u * gaps[1] - v * side, d - v * gaps[1] + u * side)]
-            arrow(axes, *(ends[::-1] if swap else ends), color, 1.2)
-
-    across, along = (0.29, 0.28) if small else (0.36, 0.28)  # from the middle of values and of a matrix
-    for lane, part in ((-1, slice(0, 2)), (1, slice(2, 4))):
-        rank = (lane + 1) // 2
-        a = w1[part] @ x + b1[part]
-        hidden, dhidden = np.maximum(a, 0), dy @ w2[:, part]
-        da = dhidden * (a > 0)
-        values(1, lane, x, da @ w1[part])
-        matrix(2, lane, w1[part], f"{('upper', 'lower')[rank]} half of $W_1$")
-        values(3, lane, a, da)
-        values(4, lane, hidden, dhidden)
-        matrix(5, lane, w2[:, part], f"{('left', 'right')[rank]} half of $W_2$")
-        values(6, lane, w2[:, part] @ hidden + (b2 if rank == 0 else 0), dy)
-        for stop, gaps in enumerate(((across, along), (along, across), (across, across), (across, along),
-                                     (along, across)), 1):
-            link((stop, lane), (stop + 1, lane), gaps)
-        link((0, 0), (1, lane), (0.42, 0.42))
-        link((6, lane), (7, 0), (0.42, 0.42))
-        a_x, a_y = at(3.5, lane)
-        axes.text(a_x + (0.12 if small else 0), a_y + (0 if small else 0.15), "relu", ha="left" if small else "center",
-                  va="center", fontsize=8)
-        a_x, a_y = at(0.3 if small else 3.5, lane)
-        axes.text(a_x + (0.15 * lane if small else 0), a_y + (0 if small else 0.4), f"rank {rank}", ha="center",
-                  va="center", fontsize=9.5, color="C5" if rank == 0 else "C3")
-    y = w2 @ np.maximum(w1 @ x + b1, 0) + b2
-    dx = (dy @ w2 * (w1 @ x + b1 > 0)) @ w1
-    values(0, 0, x, dx)
-    values(7, 0, y, dy)
-    for stop, name, forward, backward in ((0, "$f$", "copied", "added"), (7, "$g$", "added", "copied")):
-        a, b = at(stop, 0)
-        move, side = (0, "center") if small else (0.46, "left") if stop == 0 else (-0.46, "right")
-        away = (0.55 if stop else -0.53) if small else 0
-        for text, up, color in ((name, 0.14, ink()), (forward, 0, "C0"), (backward, -0.14, "C1")):
-            axes.text(a + move, b + up + away, text, ha=side, va="center", fontsize=8.5, color=color)
 
 
 @figure("lanes", width=7.6, height=3.35, narrow=(3.7, 3.75))
@@ -274,36 +224,13 @@ def lanes(data: Data, fig: Figure) -> None:
         axes.text(left + second * free + 0.06, y - high / 2, f"{free:g} s", va="center", fontsize=9.5)
 
 
-@figure("pipeline", width=7.6, height=1.6, narrow=(3.7, 1.6))
-def pipeline(data: Data, fig: Figure) -> None:
-    """A batch in eight parts goes through four ranks, each of which has a fourth of the layers."""
-    axes = blackboard(fig)
-    ranks, parts, left = 4, 8, 0.68
-    wide = (fig.get_size_inches()[0] - left - 0.1) / (parts + ranks - 1)
-    for rank in range(ranks):
-        y = 1.27 - 0.29 * rank
-        say(axes, left - 0.08, y + 0.12, f"rank {rank}", ha="right", fontsize=9)
-        for time in range(parts + ranks - 1):
-            part, at = time - rank, (left + wide * time + 0.01, y, wide - 0.02, 0.25)
-            if 0 <= part < parts:
-                box(axes, *at, "C0", alpha=0.2 + 0.06 * part)
-                say(axes, left + wide * (time + 0.5), y + 0.12, str(part + 1))
-            else:
-                box(axes, *at, edge=muted(), linestyle=":")
-    arrow(axes, (left, 0.28), (left + wide * (parts + ranks - 1), 0.28), muted())
-    for time in (0, parts, parts + ranks - 1):
-        side = "right" if time > parts else "center"
-        say(axes, left + wide * time, 0.14, str(time), fontsize=8, color=muted(), ha=side)
-    say(axes, left - 0.08, 0.28, "time", ha="right", color=muted())
-
-
 @figure("tree", width=7.6, height=3.7, narrow=(3.7, 7.2))
 def tree(data: Data, fig: Figure) -> None:
     """The same tree over eight shards on one to four ranks: an addition has the color of the rank that makes it."""
     axes = blackboard(fig)
     small = narrow()
     top = axes.get_ylim()[1]
-    cell, colors = 0.42, ("C5", "C3", "C0", "C2")  # of the ranks
+    cell, colors = 0.42, RANKS
     for panel, ranks in enumerate((1, 2, 3, 4)):
         left = (3.7 - 8 * cell) / 2 if small else (0.12, 4.12)[panel % 2]
         low = top - 1.78 * (panel + 1) if small else top - 1.83 * (panel // 2 + 1)
@@ -333,7 +260,7 @@ def step(data: Data, fig: Figure) -> None:
     axes = blackboard(fig)
     small = narrow()
     top = axes.get_ylim()[1]
-    colors = ("C5", "C3")
+    colors = RANKS[:2]
     stops = (0.72, 2.22, 3.88, 4.82, 5.66, 7.2)  # shards, gradients, a slice of the sum, of Adam's means, of w; all w
 
     def at(stop: int, rank: int, part: int | None = None) -> tuple[float, float]:

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from matplotlib.patches import FancyBboxPatch
 from style import Axes, ink, muted, paper
 
+RANKS = ("C5", "C3", "C0", "C2")  # the colors of chapter 14's ranks
+
 
 def box(axes: Axes, x: float, y: float, wide: float, high: float, text: str, color: str | None = None,
         size: float = 9) -> None:

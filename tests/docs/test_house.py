@@ -48,8 +48,8 @@ PLAIN_FUNCTION = re.compile(r"^[^\s#/].*\bplain::(\w+)\((?:[^;{]|\{\})*\{(?:.*\}
 # The most lines that there may be, by what their files' names match. Chapter 15 is counted apart.
 CODE = r"\.(?:cpp|hpp|cu|cuh)"
 BUDGETS = {
-    "everything": (123_080, r".*"),
-    "Python": (28_490, r".*\.py"),
+    "everything": (123_230, r".*"),
+    "Python": (28_660, r".*\.py"),
     "lib": (8_330, rf"lib/.*{CODE}"),
     "lib's root": (1_800, rf"lib/[^/]*{CODE}"),
     "the chapters' code without exercises": (23_560, rf"chapters/(?!.*/exercises/).*{CODE}"),

@@ -26,7 +26,7 @@ def labels() -> set[str]:
     """The labels of all equations on the pages."""
     return {
         a or b
-        for page in sorted((ROOT / "chapters").glob("*/*.md"))
+        for page in (*ROOT.glob("chapters/*/*.md"), *ROOT.glob("docs/*.md"))
         for a, b in LABEL.findall(page.read_text(encoding="utf-8"))
     }
 
